@@ -8,14 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 
-namespace detail {
+/// What Takt's own table of a job is made of. Opaque: defined in Takt's own sources only.
 struct RankRecord;
-}
 
 /// How a time lies over the ranks that have it.
 struct OverRanks {
@@ -31,9 +31,9 @@ struct OverRanks {
 
 /// One place in the call tree over the ranks of a job.
 struct JobPath {
-  std::string name;                             ///< of the key
-  std::uint32_t parent = PathStats::kNoParent;  ///< index into Job::paths, always smaller than the own one
-  std::uint32_t depth = 0;                      ///< 0 at the top
+  std::string name;                 ///< of the key
+  std::uint32_t parent = kNoIndex;  ///< index into Job::paths, always smaller than the own one; kNoIndex at the top
+  std::uint32_t depth = 0;          ///< 0 at the top
   Kind kind = Kind::other;
   Summary host;            ///< of all calls of all ranks
   Summary device;          ///< stream spans; n() == 0 where there are none
@@ -42,7 +42,7 @@ struct JobPath {
   double share = 0;        ///< of the wall time of the slowest rank times the ranks, 0 to 1 where one thread works
 };
 
-/// How well a job uses its ranks, by the names and definitions of POP: 0 to 1 each, 0 of a job that took no time.
+/// How well a job uses its ranks, by the names and definitions of POP: 0 to 1 each.
 struct JobEfficiency {
   double load_balance = 0;   ///< mean over largest busy time of ranks
   double communication = 0;  ///< largest busy time over the time of the job
@@ -59,14 +59,14 @@ struct StageWait {
 /// The stages of a pipeline, ascending: ranks in the groups "stage". Empty where there are fewer than two.
 struct Pipeline {
   std::vector<StageWait> stages;
-  unsigned micro_batches = 0;  ///< of a step, by the parameter "micro_batches"; 0: not the same number on all ranks
-  double ideal = 0;  ///< the share that each stage waits where all take equally long; 0: micro-batches are not known
+  std::optional<unsigned> micro_batches;  ///< of a step, by the parameter "micro_batches", if all ranks tell the same
+  std::optional<double> ideal;  ///< the share that each stage waits if all take equally long; with `micro_batches`
 };
 
 /// What the steps of ranks say beside each other. docs/ranks.md has the rules. A value.
 struct RankComparison {
   std::vector<Finding> findings;  ///< who makes whom wait: one a group of ranks, those with the highest cost first
-  JobEfficiency efficiency;       ///< 0 without steps
+  std::optional<JobEfficiency> efficiency;  ///< with steps that took time, and that tell where ranks wait
   Pipeline pipeline;
   std::uint64_t steps = 0;        ///< that all of this rests on: those that all compared ranks have
   std::uint64_t one_step_in = 1;  ///< about one step in so many is among them
@@ -86,17 +86,17 @@ struct JobThroughput {
 /// The figures of a job as takt::mpi::reduce() has brought them to rank 0. A value.
 struct Job {
   std::uint32_t world_size = 1;
-  std::vector<std::uint32_t> missing;                ///< ranks that are not in the figures, ascending
-  OverRanks wall;                                    ///< how long the ranks had run
-  std::vector<JobPath> paths;                        ///< parents before children, each tree whole before the next
-  std::vector<JobThroughput> throughput;             ///< one a Batch path that has one on some rank
-  RankComparison comparison;                         ///< of the ranks that are in the figures
-  std::shared_ptr<const detail::RankRecord> record;  ///< what Takt's own table is made of
+  std::vector<std::uint32_t> missing;        ///< ranks that are not in the figures, ascending
+  OverRanks wall;                            ///< how long the ranks had run
+  std::vector<JobPath> paths;                ///< parents before children, each tree whole before the next
+  std::vector<JobThroughput> throughput;     ///< one a Batch path that has one on some rank
+  RankComparison comparison;                 ///< of the ranks that are in the figures
+  std::shared_ptr<const RankRecord> record;  ///< what Takt's own table is made of
 
   /// As Snapshot::path_name().
   std::string path_name(std::uint32_t path) const {
     const JobPath& here = paths[path];
-    std::string name = here.parent == PathStats::kNoParent ? std::string() : path_name(here.parent) + "/";
+    std::string name = here.parent == kNoIndex ? std::string() : path_name(here.parent) + "/";
     detail::append_key(name, here.name);
     return name;
   }

@@ -7,6 +7,7 @@
 #include <takt/session.hpp>
 #include <takt/stream.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -22,9 +23,9 @@ struct MeasureOptions {
   /// Above 0, and below 1: measures until the 95 % interval of the median is at most such a share of the median wide,
   /// or there are 100 000 runs; 0: exactly `runs`.
   double interval = 0;
-  /// No call begins so many seconds after the first one, up to 86 400, but for the first call and one measured run,
-  /// which are always there; 0: however long.
-  double seconds = 0;
+  /// No call begins so long after the first one, up to 24 h, but for the first call and one measured run, which are
+  /// always there; 0: however long.
+  std::chrono::milliseconds time_limit{0};
   std::int64_t items = 1;  ///< samples in a run, 1 or more
 
   /// The most bytes of device memory that your allocator has handed out since `reset_peak`. Called once, after the last

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,21 +17,18 @@ TAKT_BEGIN_NAMESPACE
 /// One measured call of a function, and what went on meanwhile. Clock, slow-downs and the load of other processes are
 /// those of the samples from the last one before the run to the first one behind it.
 struct MeasuredRun {
-  static constexpr std::int64_t kUnknown = -1;
-
-  std::int64_t begin_ns = 0;          ///< since the start of the run of the program
-  std::int64_t host_ns = 0;           ///< from the call until its work on streams was done
-  std::int64_t stream_ns = kUnknown;  ///< the stream span; kUnknown: no stream, or it could not be timed
-  std::int64_t clock_mhz = kUnknown;  ///< the lowest clock of a sampled device
-  std::uint32_t slowdowns = 0;        ///< bits of Slowdown, of all sampled devices
-  std::uint32_t forced_switches = 0;  ///< how often the thread lost its processor and would have gone on
-  double others_busy = kUnknown;      ///< share of the machine's processors that other processes kept busy, 0 to 1
+  std::int64_t begin_ns = 0;              ///< since the start of the run of the program
+  std::int64_t host_ns = 0;               ///< from the call until its work on streams was done
+  std::optional<std::int64_t> stream_ns;  ///< the stream span; nothing without a stream, or if it could not be timed
+  std::optional<std::int64_t> clock_mhz;  ///< the lowest clock of a sampled device
+  std::uint32_t slowdowns = 0;            ///< bits of Slowdown, of all sampled devices
+  std::uint32_t forced_switches = 0;      ///< how often the thread lost its processor and would have gone on
+  std::optional<double> others_busy;      ///< share of the machine's processors that other processes kept busy, 0 to 1
 };
 
 /// What the times of the measured runs come to, in ns.
 struct MeasuredTimes {
   static constexpr std::array<double, 4> kPercentiles = {0.9, 0.95, 0.99, 0.999};
-  static constexpr double kUnknown = -1;
 
   std::uint64_t n = 0;  ///< runs that have such a time; 0: all others are 0
   double mean_ns = 0;
@@ -44,35 +42,30 @@ struct MeasuredTimes {
   bool has_interval = false;
   double low_ns = 0;
   double high_ns = 0;
-  /// Of kPercentiles, the time that such a share of the runs does not pass; kUnknown where it could not be told from
+  /// Of kPercentiles, the time that such a share of the runs does not pass; nothing if it could not be told from
   /// the longest one (takt::has_percentile).
-  std::array<double, kPercentiles.size()> percentiles_ns = {kUnknown, kUnknown, kUnknown, kUnknown};
+  std::array<std::optional<double>, kPercentiles.size()> percentiles_ns;
 };
 
-/// What the notes on the measured runs come to. kUnknown: not known.
+/// What the notes on the measured runs come to.
 struct MeasuredNotes {
-  static constexpr std::int64_t kUnknown = -1;
-
   std::uint64_t slowed_runs = 0;  ///< in which a device was slowed down
   std::uint32_t slowdowns = 0;    ///< bits of Slowdown, of all of these
-  std::int64_t least_clock_mhz = kUnknown;
-  std::int64_t most_clock_mhz = kUnknown;  ///< of the lowest clocks in the runs
-  std::uint64_t switched_runs = 0;         ///< in which the thread lost its processor
-  double others_busy = kUnknown;           ///< most that other processes kept busy, as in MeasuredRun
+  std::optional<std::int64_t> least_clock_mhz;
+  std::optional<std::int64_t> most_clock_mhz;  ///< of the lowest clocks in the runs
+  std::uint64_t switched_runs = 0;             ///< in which the thread lost its processor
+  std::optional<double> others_busy;           ///< most that other processes kept busy, as in MeasuredRun
 };
 
 /// What one meter told of the time of the measured runs.
 struct MeasuredMeter {
-  static constexpr std::int64_t kUnknown = -1;
-
   std::string name;  ///< "cuda 0", "processors"
   Meter::Kind kind = Meter::Kind::device;
-  std::uint64_t samples = 0;             ///< in this time
-  std::int64_t memory_bytes = kUnknown;  ///< of a device: most in use, by all processes; kUnknown: not sampled
-  bool has_energy = false;
-  double joules = 0;        ///< of all measured runs, and of what lies between them
-  double error_joules = 0;  ///< at most, by how far samples lie apart
-  std::string no_energy;    ///< why there is none; empty: there is
+  std::uint64_t samples = 0;                 ///< in this time
+  std::optional<std::int64_t> memory_bytes;  ///< of a device: most in use, by all processes
+  std::optional<double> joules;              ///< of all measured runs, and of what lies between them
+  double error_joules = 0;                   ///< at most, by how far samples lie apart
+  std::string no_energy;                     ///< why there is no energy; empty if there is
 };
 
 /// Why a measurement ended.
@@ -89,10 +82,8 @@ constexpr const char* to_string(MeasureEnd end) noexcept {
   return kNames[static_cast<unsigned>(end) % 4];
 }
 
-/// What takt::measure() found. A value. kUnknown: not known.
+/// What takt::measure() found. A value.
 struct Measurement {
-  static constexpr std::int64_t kUnknown = -1;
-
   std::string name;
   MeasuredTimes host;         ///< from a call until its work on streams was done
   MeasuredTimes stream;       ///< stream spans
@@ -103,14 +94,14 @@ struct Measurement {
   std::int64_t took_ns = 0;        ///< all calls together
   std::uint64_t failed_waits = 0;  ///< for streams: such runs may lack work of the device
 
-  std::int64_t memory_bytes = kUnknown;  ///< most device memory: by the program's hook, else by the meter of a device
-  std::string memory_of;                 ///< "allocator", or the device with most of it; empty: not known
-  std::int64_t host_peak_bytes = kUnknown;  ///< most that was ever resident of the process, up to the end
+  std::optional<std::int64_t> memory_bytes;     ///< most device memory: by the program's hook, else by a device's meter
+  std::string memory_of;                        ///< "allocator", or the device with most of it; empty: not known
+  std::optional<std::int64_t> host_peak_bytes;  ///< most that was ever resident of the process, up to the end
 
-  double joules = kUnknown;  ///< of one run: of all devices together, or of the processors where no device tells any
-  double error_joules = 0;   ///< at most, likewise
-  std::string energy_of;     ///< "cuda 0 + cuda 1"; empty: not known
-  std::string no_energy;     ///< why it is not known; empty: it is
+  std::optional<double> joules;  ///< of one run: of all devices together, or of the processors if no device tells any
+  double error_joules = 0;       ///< at most, likewise
+  std::string energy_of;         ///< "cuda 0 + cuda 1"; empty: not known
+  std::string no_energy;         ///< why it is not known; empty: it is
 
   MeasuredNotes notes;                ///< no run is left out for what they say
   std::vector<MeasuredMeter> meters;  ///< that were sampled meanwhile
@@ -119,7 +110,6 @@ struct Measurement {
 
   /// Items by the mean host time; 0 without runs.
   double items_per_s() const noexcept { return host.mean_ns > 0 ? static_cast<double>(items) * 1e9 / host.mean_ns : 0; }
-  bool has_energy() const noexcept { return joules >= 0; }
 };
 
 TAKT_END_NAMESPACE

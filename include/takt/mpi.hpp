@@ -247,10 +247,11 @@ inline void arm(std::chrono::milliseconds deadline) {
 
 /// `options` with rank, world size, rank on the node and run id as the ranks of `comm` are: whatever launched them,
 /// they are one run. Collective over `comm`, between MPI_Init and MPI_Finalize; it waits for all ranks. The
-/// communicator is duplicated, once, so that messages of the program's are not met. A variable (TAKT_RANK,
-/// TAKT_WORLD_SIZE, TAKT_RUN_ID) that says otherwise is reported once and passed over; TAKT_RUN_ID of rank 0 names the
-/// run. Before MPI_Init and after MPI_Finalize it reports that, and returns `options` as they are: the launcher's
-/// variables count. Any thread that may call MPI.
+/// communicator is duplicated, once, so that messages of the program's are not met. Of its steps a Session of several
+/// ranks keeps up to 6 MiB, by which reduce() compares them. A variable (TAKT_RANK, TAKT_WORLD_SIZE,
+/// TAKT_RUN_ID) that says otherwise is reported once and passed over; TAKT_RUN_ID of rank 0 names the run. Before
+/// MPI_Init and after MPI_Finalize it reports that, and returns `options` as they are: the launcher's variables count.
+/// Any thread that may call MPI.
 /// \throws takt::Error for MPI_COMM_NULL and for an inter-communicator.
 inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions options = SessionOptions::from_env()) {
   if (!detail::is_usable(takt::detail::report_without_mpi)) { return options; }
@@ -264,7 +265,7 @@ inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions opt
   identity.run_id = detail::agreed_run_id(all, options);
   takt::detail::apply(identity, options);
   detail::Messages messages(*detail::channel_of_job());
-  takt::detail::read_clocks(messages, options);
+  takt::detail::read_clocks(messages);
   return options;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,12 +74,13 @@ enum class Slowdown : std::uint8_t {
 
 /// One reading of a meter.
 struct Sample {
+  /// Stands in `values` for one that could not be read: 8 bytes, where an optional takes 16. No quantity reaches it.
   static constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
 
   std::uint64_t sequence = 0;        ///< number of this sample in the run, from 0
   std::uint32_t meter = 0;           ///< index into Snapshot::meters
   std::int64_t time_ns = 0;          ///< since the start of the run
-  std::vector<std::int64_t> values;  ///< of Meter::quantities, in their order; kAbsent: could not be read this time
+  std::vector<std::int64_t> values;  ///< of Meter::quantities, in their order, or kAbsent
 };
 
 /// What the samples say of one quantity, over the run so far, in its own units.
@@ -103,12 +105,11 @@ struct MeterEnergy {
     counter,  ///< the device counts it
     power,    ///< the power of the samples, summed up over time
   };
-  static constexpr double kUnknown = -1;
 
   Source source = Source::none;
   double joules = 0;
-  double by_power_joules = kUnknown;  ///< where the device counts, what its power comes to; kUnknown: it tells none
-  std::int64_t step_ns = 0;           ///< how far apart two values are: as samples are, or as the counter moves on
+  std::optional<double> by_power_joules;  ///< if the device counts and tells its power, what that comes to
+  std::int64_t step_ns = 0;               ///< how far apart two values are: as samples are, or as the counter moves on
 };
 
 /// What is sampled: a device, the processors, the process, or the machine. Its figures are of the time that was
@@ -116,7 +117,6 @@ struct MeterEnergy {
 struct Meter {
   /// What it is a meter of.
   enum class Kind : std::uint8_t { device, processors, process, machine };
-  static constexpr std::int64_t kUnknown = -1;
 
   Kind kind = Kind::device;
   std::uint32_t number = 0;  ///< of a device, among those of the machine
@@ -124,12 +124,12 @@ struct Meter {
   std::string model;         ///< "NVIDIA H100 80GB HBM3"; may be empty
   std::string id;            ///< the same for all processes that sample the same thing: a UUID, or the host's name
   std::vector<Quantity> quantities;
-  std::uint64_t memory_bytes = 0;   ///< in all; 0: not known
-  std::int64_t power_limit_mw = 0;  ///< 0: not known
-  std::uint32_t processors = 0;     ///< logical ones, that `cpu_time` is of; 0: not known
-  std::int64_t interval_ns = 0;     ///< between two samples, as asked for
-  /// Of the memory in use, what the driver kept for itself when sampling began, in bytes; kUnknown: no driver tells.
-  std::int64_t reserved_bytes = kUnknown;
+  std::optional<std::uint64_t> memory_bytes;  ///< in all
+  std::optional<std::int64_t> power_limit_mw;
+  std::optional<std::uint32_t> processors;  ///< logical ones, that `cpu_time` is of
+  std::int64_t interval_ns = 0;             ///< between two samples, as asked for
+  /// Of the memory in use, what the driver kept for itself when sampling began, if it tells.
+  std::optional<std::int64_t> reserved_bytes;
   std::string caveat;  ///< what its figures have to be read with, may be empty
   std::string lost;    ///< why there are no more samples of it; empty: there are
 

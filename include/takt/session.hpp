@@ -7,8 +7,11 @@
 #include <takt/exporter.hpp>
 #include <takt/snapshot.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -53,34 +56,32 @@ struct SessionOptions {
   bool trace = false;                   ///< [TAKT_TRACE=0|1] write trace.json
   bool html = false;                    ///< [TAKT_HTML=0|1] write run.html, the page of the run, at the end
   std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted
-  int exit_ms = 2000;                      ///< [TAKT_EXIT_MS] the most that closing may take, in ms, 0 or more
-  int period_ms = 1000;    ///< [TAKT_PERIOD_MS] between two looks at what was recorded, in ms, 10 or more
+  /// [TAKT_EXIT_MS] the most that closing may take, 0 to 2 147 483 647 ms.
+  std::chrono::milliseconds exit_timeout{2000};
+  /// [TAKT_PERIOD_MS] between two looks at what was recorded, 10 to 2 147 483 647 ms.
+  std::chrono::milliseconds period{1000};
   bool background = true;  ///< false: no threads; the program calls poll() itself
-  /// [TAKT_SIGTERM=0|1] SIGTERM ends the run as killed, within exit_ms, and then the process, as always. Needs
+  /// [TAKT_SIGTERM=0|1] SIGTERM ends the run as killed, within exit_timeout, and then the process, as always. Needs
   /// background threads. Where the program has a handler of its own, that one decides, and Takt only writes down what
   /// there is.
   bool end_on_sigterm = false;
-  /// [TAKT_UNCAUGHT=0|1] an exception that nobody catches is written down, and ends the run as failed within exit_ms;
-  /// then the terminate handler that was there before is called, as always.
+  /// [TAKT_UNCAUGHT=0|1] an exception that nobody catches is written down, and ends the run as failed within
+  /// exit_timeout; then the terminate handler that was there before is called, as always.
   bool end_on_uncaught = true;
   /// [TAKT_GPU_RECORDS] marks of regions that may be in flight on one stream of a GPU, of all threads, 8 to 65 536.
   /// Beyond it regions are skipped on the device and counted: a driver holds up the host where its own queue of about
   /// 1 000 entries is full, which the program's kernels share.
   int gpu_records = 256;
   /// [TAKT_SAMPLE_MS] threads of Takt's sample energy, memory and utilisation of devices, processors and the process so
-  /// often, in ms, 10 to 60 000; 0: they are not sampled. Needs background threads.
-  int sample_ms = 0;
+  /// often, 10 to 60 000 ms; 0: they are not sampled. Needs background threads.
+  std::chrono::milliseconds sample_period{0};
   int warmup = 10;                        ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up, 0 or more
   std::size_t memory_bytes = 32U << 20U;  ///< [TAKT_MEMORY_MB] for recording, the whole process
   std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or made up
-  int rank = -1;                          ///< [TAKT_RANK] -1: from the launcher
-  int world_size = -1;                    ///< [TAKT_WORLD_SIZE] -1: from the launcher
-  int local_rank = -1;                    ///< among those of its node; -1: from the launcher
+  std::optional<int> rank;                ///< [TAKT_RANK] empty: from the launcher
+  std::optional<int> world_size;          ///< [TAKT_WORLD_SIZE] empty: from the launcher
+  std::optional<int> local_rank;          ///< among those of its node; empty: from the launcher
   bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own: each prints
-  /// Of its steps a rank keeps so many values (a step is one, and so is each region in it), by which
-  /// takt::mpi::reduce() compares ranks: up to 6 MiB. takt::mpi::options() sets it for several ranks; 0: none.
-  std::size_t compared_values = 0;
-  std::vector<ClockReading> clock_readings;  ///< as takt::mpi::options() takes them
 
   /// The defaults, changed by the environment. A value that is not understood is reported once with the values that
   /// are, and left at its default; so is a TAKT_ variable that does not exist.
@@ -103,7 +104,7 @@ class TAKT_EXPORT Session {
   /// not
   ///         throw: they are reported, the run goes on in memory, and close() returns false.
   [[nodiscard]] explicit Session(detail::TextArgument name, SessionOptions options = SessionOptions::from_env());
-  /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_ms`.
+  /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_timeout`.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -164,9 +165,9 @@ class TAKT_EXPORT Session {
   /// threads it does not wait for the exporters. Any thread.
   void poll();
   /// Ends the run: last snapshot to every exporter, files, table. Further calls do nothing. Returns false if something
-  /// was not done, or not taken by an exporter, within `exit_ms`, if steps or metrics were lost on the way, or if files
-  /// were wanted and there was no folder for them. Without background threads an exporter that does not come back holds
-  /// it up. Any thread.
+  /// was not done, or not taken by an exporter, within `exit_timeout`, if steps or metrics were lost on the way, or if
+  /// files were wanted and there was no folder for them. Without background threads an exporter that does not come back
+  /// holds it up. Any thread.
   bool close() noexcept;
 
   const RunInfo& run() const noexcept;

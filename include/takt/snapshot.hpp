@@ -19,15 +19,19 @@
 
 TAKT_BEGIN_NAMESPACE
 
+/// Stands for no place in a list of a Snapshot. Cells and spans have such indices by the hundred thousand, and an
+/// optional takes twice the memory.
+inline constexpr std::uint32_t kNoIndex = 0xFFFFFFFF;
+
 /// One column of a row.
 struct Cell {
-  static constexpr std::uint32_t kOther = 0xFFFFFFFF;
+  /// Steps have many cells, which an optional would make a third longer.
   static constexpr std::int64_t kAbsent = -1;
 
-  std::uint32_t path = kOther;  ///< index into Snapshot::paths; kOther: all paths beyond the 64th together
+  std::uint32_t path = kNoIndex;  ///< index into Snapshot::paths; kNoIndex: all paths beyond the 64th together
   std::uint32_t calls = 0;
   std::int64_t host_ns = 0;          ///< total of the calls in this step
-  std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost
+  std::int64_t device_ns = kAbsent;  ///< total stream span, or kAbsent if there is none or it was lost
 };
 
 /// Sums over the stream spans of one step on one device, or of many steps. A span holds all work of its region, and
@@ -39,22 +43,22 @@ struct Overlap {
   std::int64_t comm_ns = 0;     ///< under spans of Kind::comm
   std::int64_t io_ns = 0;       ///< under spans of Kind::io
   std::uint64_t undecided = 0;  ///< communications inside one compute span: hidden or waited for, spans cannot tell
-  // At most, where regions of Kind::wait tell: for what streams of this device waited. kAbsent: there are none.
-  static constexpr std::int64_t kAbsent = -1;
-  std::int64_t comm_exposed_ns = kAbsent;
-  std::int64_t io_exposed_ns = kAbsent;
-  std::int64_t other_exposed_ns = kAbsent;
+  // At most, if there are regions of Kind::wait: for what streams of this device waited.
+  std::optional<std::int64_t> comm_exposed_ns;
+  std::optional<std::int64_t> io_exposed_ns;
+  std::optional<std::int64_t> other_exposed_ns;
 };
 
 /// One step: an outermost Batch of one thread. An exporter sees a row once, when all its device values are known, or
 /// after 1 024 later rows, or at shutdown.
 struct Row {
-  std::uint64_t sequence = 0;   ///< number of this row in the process, from 0, without a break but for declared losses
-  std::uint32_t series = 0;     ///< index into Snapshot::series
-  std::int64_t step = 0;        ///< counts from 0 in each series; Session::step() sets it
-  std::int64_t begin_ns = 0;    ///< since the start of the run
-  std::int64_t host_ns = 0;     ///< length of the Batch
-  std::int64_t period_ns = -1;  ///< since the end of the Batch before; -1: none, or left out of throughput
+  std::uint64_t sequence = 0;  ///< number of this row in the process, from 0, without a break but for declared losses
+  std::uint32_t series = 0;    ///< index into Snapshot::series
+  std::int64_t step = 0;       ///< counts from 0 in each series; Session::step() sets it
+  std::int64_t begin_ns = 0;   ///< since the start of the run
+  std::int64_t host_ns = 0;    ///< length of the Batch
+  /// Since the end of the Batch before; nothing if there is none, or it is left out of throughput.
+  std::optional<std::int64_t> period_ns;
   std::int64_t items = 0;
   bool warmup = false;
   bool complete = true;  ///< false: device values are missing
@@ -95,11 +99,11 @@ struct Abstention {
   std::string why;   ///< what the figures lack, as one line of printable text
 };
 
-/// Tells a process apart from a later one with the same number, and from the next program after exec. 0: not known.
+/// Tells a process apart from a later one with the same number, and from the next program after exec.
 struct ProcessMark {
-  std::uint64_t boot = 0;   ///< the first half of the kernel's boot id
-  std::uint64_t start = 0;  ///< when the process began, in clock ticks since the boot
-  std::uint64_t image = 0;  ///< where its stack begins, which each exec chooses again
+  std::optional<std::uint64_t> boot;   ///< the first half of the kernel's boot id
+  std::optional<std::uint64_t> start;  ///< when the process began, in clock ticks since the boot
+  std::optional<std::uint64_t> image;  ///< where its stack begins, which each exec chooses again
 };
 
 /// Which run this is, and where. Rank and world size come from the API or the launcher.
@@ -113,10 +117,10 @@ struct RunInfo {
   std::string rank_source;  ///< the variable or call that rank and world size were taken from
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t start_unix_ns = 0;   ///< wall clock at the start of the run
-  std::string directory;            ///< where files of this rank go; empty: in memory only
-  std::uint64_t pid_namespace = 0;  ///< of which `pid` is a number, as Linux numbers namespaces; 0: not known
-  ProcessMark process_mark;         ///< of the process `pid`
+  std::int64_t start_unix_ns = 0;              ///< wall clock at the start of the run
+  std::string directory;                       ///< where files of this rank go; empty: in memory only
+  std::optional<std::uint64_t> pid_namespace;  ///< of which `pid` is a number, as Linux numbers namespaces
+  ProcessMark process_mark;                    ///< of the process `pid`
   /// As told by Session::group(), by name; in snapshots. Ranks of the same groups are compared with each other.
   std::vector<std::pair<std::string, int>> groups;
   std::string takt_version;  ///< of the library that recorded it, such as "0.1.0"; empty: not known
@@ -128,23 +132,22 @@ struct ClockInfo {
   std::string reason;  ///< why this one
   double frequency_hz = 0;
   double error_ppm = 0;  ///< bound on the rate error against CLOCK_MONOTONIC_RAW, as measured; since `error_since_ns`
-  double worst_error_ppm = 0;        ///< the same for the time before, where it was least known
-  std::int64_t error_since_ns = 0;   ///< of the clock, which starts with the first recording
-  std::int64_t empty_region_ns = 0;  ///< the length that a region with nothing in it reports
-  std::uint64_t fallbacks = 0;       ///< times the clock was changed while running
-  double region_cost_ns = 0;         ///< what a region with nothing in it takes of its thread's time; 0: not known
-  double resolution_ns = 0;          ///< the step in which it was seen to count, 1 at least; 0: not known
+  double worst_error_ppm = 0;            ///< the same for the time before, where it was least known
+  std::int64_t error_since_ns = 0;       ///< of the clock, which starts with the first recording
+  std::int64_t empty_region_ns = 0;      ///< the length that a region with nothing in it reports
+  std::uint64_t fallbacks = 0;           ///< times the clock was changed while running
+  std::optional<double> region_cost_ns;  ///< what a region with nothing in it takes of its thread's time
+  std::optional<double> resolution_ns;   ///< the step in which it was seen to count, 1 at least
 };
 
 /// One region at one place in the call tree, over all threads.
 struct PathStats {
-  static constexpr std::uint32_t kNoParent = 0xFFFFFFFF;
-
   std::string name;  ///< of the key
   Kind kind = Kind::other;
-  std::uint32_t parent = kNoParent;  ///< index into Snapshot::paths, always smaller than the own one
-  std::uint32_t depth = 0;           ///< 0 at the top
-  Summary host;                      ///< host time
+  std::uint32_t parent =
+      kNoIndex;             ///< index into Snapshot::paths, always smaller than the own one; kNoIndex at the top
+  std::uint32_t depth = 0;  ///< 0 at the top
+  Summary host;             ///< host time
   Summary device;  ///< stream span on a device, of the regions that have resolved; n() == 0 where there is none
   std::uint64_t self_ns = 0;  ///< host time in which it was the innermost open region of its thread
   std::uint64_t items = 0;
@@ -170,13 +173,11 @@ struct OpenRegion {
 
 /// What the process died of: an exception that nobody caught, or std::terminate() without one.
 struct Uncaught {
-  static constexpr std::uint32_t kNoThread = 0xFFFFFFFF;
-
   bool happened = false;
-  std::string type;                  ///< "std::runtime_error"; empty: std::terminate() was called without an exception
-  std::string message;               ///< what it says of itself, at most 1 000 bytes
-  std::uint32_t thread = kNoThread;  ///< index into Snapshot::threads; kNoThread: one that had recorded nothing
-  std::vector<std::uint32_t> open;   ///< regions of that thread, outermost first; indices into Snapshot::paths
+  std::string type;     ///< "std::runtime_error"; empty: std::terminate() was called without an exception
+  std::string message;  ///< what it says of itself, at most 1 000 bytes
+  std::optional<std::uint32_t> thread;  ///< index into Snapshot::threads; nothing of one that had recorded nothing
+  std::vector<std::uint32_t> open;      ///< regions of that thread, outermost first; indices into Snapshot::paths
 };
 
 /// A thread that has recorded something.
@@ -265,15 +266,13 @@ struct StreamInfo {
 
 /// One timed region for a time line. Only with tracing on.
 struct Span {
-  static constexpr std::uint32_t kHost = 0xFFFFFFFF;
-
   std::uint64_t sequence = 0;
   std::uint32_t thread = 0;   ///< index into Snapshot::threads
   std::int64_t begin_ns = 0;  ///< since the start of the run
   std::int64_t duration_ns = 0;
   const char* name = "";  ///< of the key, valid for the life of the process
   Kind kind = Kind::other;
-  std::uint32_t stream = kHost;  ///< index into Snapshot::streams; kHost: the region's host time
+  std::uint32_t stream = kNoIndex;  ///< index into Snapshot::streams; kNoIndex: the region's host time
 };
 
 /// Something that a report does not contain, or that was used wrongly: what, where, and how often.
@@ -291,19 +290,17 @@ struct ClockReading {
   std::int64_t error_ns = 0;  ///< that may be off by so much, up or down: half the way there and back
 };
 
-/// What the system says of the process as a whole, since the start of the run. kUnknown: nothing.
+/// What the system says of the process as a whole, since the start of the run.
 struct ProcessTimes {
-  static constexpr std::int64_t kUnknown = -1;
-
-  std::int64_t cpu_ns = kUnknown;  ///< processor time of all its threads
-  std::int64_t stopped_ns = 0;     ///< at least so long it was due to run and did not: stopped, or without a processor
-  std::int64_t suspended_ns = 0;   ///< in which the machine slept; not in `wall_ns`
-  std::int64_t before_ns = 0;      ///< of `wall_ns`, from the first recording to the start of the Session
+  std::optional<std::int64_t> cpu_ns;  ///< processor time of all its threads
+  std::int64_t stopped_ns = 0;    ///< at least so long it was due to run and did not: stopped, or without a processor
+  std::int64_t suspended_ns = 0;  ///< in which the machine slept; not in `wall_ns`
+  std::int64_t before_ns = 0;     ///< of `wall_ns`, from the first recording to the start of the Session
   /// Sessions of this process that have ended. What was recorded in them is in the totals, steps and throughput, too.
   std::int64_t earlier_sessions = 0;
   /// For how long the thread that made the Session was ready to run and had no processor, since then.
-  std::int64_t waited_ns = kUnknown;
-  std::int64_t processors = 0;  ///< that the process may use, of those that are there; 0: not known
+  std::optional<std::int64_t> waited_ns;
+  std::optional<std::int64_t> processors;  ///< that the process may use, of those that are there
   /// For how long the Session's constructor, its add(), and close() so far, held up the threads that called them.
   std::int64_t blocked_ns = 0;
 };
@@ -324,9 +321,8 @@ struct Job;
 struct Measurement;
 struct TrialResults;
 
-namespace detail {
+/// What reports of Takt's rest on. Opaque: defined in Takt's own sources only.
 class StepHistory;
-}
 
 /// Finished values: all that an exporter sees. A value; safe to keep. Indices stay the same from one snapshot of a
 /// process to the next; paths, threads and series are only ever appended.
@@ -358,8 +354,8 @@ struct Snapshot {
   /// What stands out in the run, what costs most first. In the last snapshot of a run, and where Takt prints; empty
   /// elsewhere, and where nothing stands out.
   std::vector<Finding> findings;
-  std::vector<Abstention> abstentions;                 ///< what is not told, as the figures lack something; likewise
-  std::shared_ptr<const detail::StepHistory> history;  ///< what they rest on; there where `findings` are
+  std::vector<Abstention> abstentions;         ///< what is not told, as the figures lack something; likewise
+  std::shared_ptr<const StepHistory> history;  ///< what they rest on; there where `findings` are
 
   std::vector<PathStats> paths;  ///< parents before children
   std::vector<ThreadInfo> threads;
@@ -368,7 +364,7 @@ struct Snapshot {
   std::vector<DeviceInfo> devices;
   std::vector<TimeLineInfo> time_lines;
   std::vector<StreamInfo> streams;
-  // What SessionOptions::sample_ms has sampled; empty without.
+  // What SessionOptions::sample_period has sampled; empty without.
   std::vector<Meter> meters;  ///< only ever appended, with their figures so far
   std::vector<Unsampled> unsampled;
   std::vector<StepEnergy> step_energies;
@@ -392,7 +388,7 @@ struct Snapshot {
   /// "conv1/relu" in Forward is "Forward/conv1\\/relu". One thread at a time.
   std::string path_name(std::uint32_t path) const {
     const PathStats& here = paths[path];
-    std::string name = here.parent == PathStats::kNoParent ? std::string() : path_name(here.parent) + "/";
+    std::string name = here.parent == kNoIndex ? std::string() : path_name(here.parent) + "/";
     detail::append_key(name, here.name);
     return name;
   }
@@ -412,26 +408,26 @@ struct Snapshot {
   bool holds_repetitions(std::uint32_t path) const noexcept {
     constexpr std::uint32_t kMostKeys = 64;
     const std::uint32_t parent = paths[path].parent;
-    if (parent == PathStats::kNoParent || time_so_far_ns(path) <= time_so_far_ns(parent)) { return false; }
+    if (parent == kNoIndex || time_so_far_ns(path) <= time_so_far_ns(parent)) { return false; }
     std::uint32_t above = parent;
-    while (above != PathStats::kNoParent && paths[above].name != paths[path].name) { above = paths[above].parent; }
-    for (std::uint32_t deepest = path; above != PathStats::kNoParent && deepest < paths.size(); ++deepest) {
+    while (above != kNoIndex && paths[above].name != paths[path].name) { above = paths[above].parent; }
+    for (std::uint32_t deepest = path; above != kNoIndex && deepest < paths.size(); ++deepest) {
       if (paths[deepest].depth + 1 < kMostKeys) { continue; }
       std::uint32_t at = deepest;
-      while (at != PathStats::kNoParent && at != path) { at = paths[at].parent; }
+      while (at != kNoIndex && at != path) { at = paths[at].parent; }
       if (at == path) { return true; }
     }
     return false;
   }
   /// Of the time so far in the region around it, or at the top of the run's (of several ranks together: of each one's),
-  /// by how much this place took: 0 to 1, more where threads add up; negative where that is 0 ns, and where
+  /// by how much this place took: 0 to 1, more where threads add up; nothing where that is 0 ns, and where
   /// holds_repetitions() is true. Any thread.
-  double share_of_parent(std::uint32_t path) const noexcept {
+  std::optional<double> share_of_parent(std::uint32_t path) const noexcept {
     const std::uint32_t parent = paths[path].parent;
-    const double whole = parent == PathStats::kNoParent
-                             ? static_cast<double>(wall_ns) * (run.rank < 0 ? run.world_size : 1)
-                             : static_cast<double>(time_so_far_ns(parent));
-    return whole > 0 && !holds_repetitions(path) ? static_cast<double>(time_so_far_ns(path)) / whole : -1;
+    const double whole = parent == kNoIndex ? static_cast<double>(wall_ns) * (run.rank < 0 ? run.world_size : 1)
+                                            : static_cast<double>(time_so_far_ns(parent));
+    if (whole <= 0 || holds_repetitions(path)) { return std::nullopt; }
+    return static_cast<double>(time_so_far_ns(path)) / whole;
   }
 };
 
@@ -440,8 +436,6 @@ struct Snapshot {
 /// a stream had nothing to do because the host had not come so far. Of several streams that wait at once, each counts;
 /// so of several devices, which only on() keeps apart. A value; a snapshot may be read on any thread.
 struct Exposed {
-  static constexpr std::int64_t kAbsent = -1;  ///< no region waited for this, or no span of one is known
-
   /// What a region of Kind::wait waits for.
   enum class For : std::uint8_t {
     nothing,  ///< it is of another kind, or lies in another wait, which counts
@@ -450,11 +444,12 @@ struct Exposed {
     other
   };
 
-  std::int64_t comm_ns = kAbsent;
-  std::int64_t io_ns = kAbsent;
-  std::int64_t other_ns = kAbsent;
+  // Nothing if no region waited for this, or no span of one is known.
+  std::optional<std::int64_t> comm_ns;
+  std::optional<std::int64_t> io_ns;
+  std::optional<std::int64_t> other_ns;
 
-  bool any() const noexcept { return comm_ns != kAbsent || io_ns != kAbsent || other_ns != kAbsent; }
+  bool any() const noexcept { return comm_ns || io_ns || other_ns; }
 
   /// \param path index into Snapshot::paths; others wait for nothing.
   static For what(const Snapshot& snapshot, std::uint32_t path) {
@@ -510,10 +505,11 @@ struct Exposed {
  private:
   void add(For what, std::int64_t ns) noexcept {
     if (what == For::nothing) { return; }
-    std::int64_t& sum = what == For::comm ? comm_ns : what == For::io ? io_ns : other_ns;
-    if (sum == kAbsent) { sum = 0; }
+    std::optional<std::int64_t>& known = what == For::comm ? comm_ns : what == For::io ? io_ns : other_ns;
+    std::int64_t sum = 0;
     // A journal that somebody else wrote may hold any span.
-    if (__builtin_add_overflow(sum, ns, &sum)) { sum = std::numeric_limits<std::int64_t>::max(); }
+    const bool is_bounded = !__builtin_add_overflow(known.value_or(0), ns, &sum);
+    known = is_bounded ? sum : std::numeric_limits<std::int64_t>::max();
   }
 };
 

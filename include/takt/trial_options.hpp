@@ -4,6 +4,7 @@
 
 #include <takt/config.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -99,9 +100,9 @@ struct TrialOptions {
   bool synthetic = false;  ///< [TAKT_TRIALS] the body alone, with the first batch again and again
   bool full = false;       ///< [TAKT_TRIALS] both
   int steps = 100;         ///< [TAKT_TRIALS_STEPS] of one trial at most, 1 to 100 000
-  /// [TAKT_TRIALS_SECONDS] a trial begins no step after so long; 0: however long. In a run of several ranks only the
-  /// steps count, as ranks that take different numbers of steps would wait for each other.
-  double seconds = 10;
+  /// [TAKT_TRIALS_SECONDS] a trial begins no step after so long, up to 24 h; 0: however long. In a run of several
+  /// ranks only the steps count, as ranks that take different numbers of steps would wait for each other.
+  std::chrono::milliseconds time_limit = std::chrono::seconds(10);
   /// [TAKT_TRIALS_GO_ON=0|1] the loop goes on after the trials, instead of ending. Where these are cut off it ends all
   /// the same.
   bool go_on = false;

@@ -26,6 +26,12 @@ constexpr const char* to_string(TrialKind kind) noexcept {
   return kind == TrialKind::io ? "IO" : kind == TrialKind::full ? "FULL" : "SYNTHETIC";
 }
 
+/// Where a rate lies in 95 of 100 cases.
+struct TrialInterval {
+  double low = 0;
+  double high = 0;
+};
+
 /// What the measured trials of one kind gave.
 struct TrialRate {
   std::uint64_t trials = 0;  ///< that were measured; 0: this kind was not wanted, or did not come to its end
@@ -33,10 +39,9 @@ struct TrialRate {
   std::uint64_t items = 0;   ///< in these: samples, or batches where nobody told how many samples are in one
   std::uint64_t ns = 0;      ///< that these took, with the waits at the ends of trials
   double per_s = 0;          ///< items by time
-  double low = 0;            ///< 95 % interval of it; 0 where there is none: of fewer than three trials
-  double high = 0;
+  std::optional<TrialInterval> interval;  ///< of it; none of fewer than three trials
   bool over_trials = false;  ///< the interval is that of the scatter of trials, and not of windows of steps
-  std::uint64_t n = 0;       ///< of these, that it rests on
+  std::uint64_t n = 0;       ///< of these, that the interval rests on
 
   std::uint64_t wait_ns = 0;         ///< of ns, at the ends of trials until the streams had done their work
   std::uint64_t copy_ns = 0;         ///< in which the kept batch was copied; in ns only with copies_count
@@ -46,8 +51,6 @@ struct TrialRate {
   std::uint64_t left_out_ns = 0;
   std::int64_t begin_unix_ns = 0;  ///< by the wall clock, of the first measured trial
   std::int64_t end_unix_ns = 0;    ///< of the last one
-
-  bool has_interval() const noexcept { return trials != 0 && low > 0; }
 };
 
 /// What the trials of a loop gave (takt/trials.hpp). A value.

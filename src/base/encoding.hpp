@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -115,6 +116,21 @@ class TAKT_EXPORT Decoder {
   std::string_view left_;
   bool ok_ = true;
 };
+
+/// Spells or reads what may not be known: bytes have `absent` for nothing.
+template <class Coder, class Known, class Absent>
+void visit_known(Coder& coder, Known& known, Absent absent) {
+  using Value = typename Known::value_type;
+  Value value = known.value_or(static_cast<Value>(absent));
+  if constexpr (std::is_floating_point_v<Value>) {
+    coder.real(value);
+  } else {
+    coder.number(value);
+  }
+  if constexpr (!std::is_const_v<Known>) {
+    known = value == static_cast<Value>(absent) ? std::nullopt : std::optional<Value>(value);
+  }
+}
 
 /// CRC-32C (Castagnoli) of `bytes`, going on from that of the bytes before them. Any thread. Exported for the exporters
 /// that are libraries of their own.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -35,6 +36,9 @@ class TAKT_EXPORT JsonText {
   JsonText(std::string_view text);    // NOLINT(google-explicit-constructor)
   JsonText(const std::string& text);  // NOLINT(google-explicit-constructor)
   JsonText(const char* text);         // NOLINT(google-explicit-constructor)
+  template <class Value>
+  JsonText(const std::optional<Value>& value)  // NOLINT(google-explicit-constructor): null, unless there is one
+      : JsonText(value ? JsonText(*value) : JsonText()) {}
   JsonText(const std::map<std::string, std::string>& texts);  // NOLINT(google-explicit-constructor)
   template <class Element>
   JsonText(const std::vector<Element>& list) : JsonText(list.data(), list.size()) {}  // NOLINT

@@ -82,30 +82,31 @@ bool is_dead(const ProcEntry& entry) {
 
 }  // namespace
 
-std::uint64_t pid_namespace() noexcept {
+std::optional<std::uint64_t> pid_namespace() noexcept {
   struct stat status = {};
-  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? std::optional<std::uint64_t>(status.st_ino) : std::nullopt;
 }
 
 ProcessMark process_mark() noexcept {
   try {
     const ProcEntry entry = entry_of("self");
-    return {boot_id(), entry.start, entry.stack};
+    const auto known = [](std::uint64_t number) { return number != 0 ? std::optional(number) : std::nullopt; };
+    return {known(boot_id()), known(entry.start), known(entry.stack)};
   } catch (...) { return {}; }  // out of memory
 }
 
-Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns, std::uint64_t pid_namespace,
-             const ProcessMark& mark) {
+Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns,
+             std::optional<std::uint64_t> pid_namespace, const ProcessMark& mark) {
   char here[HOST_NAME_MAX + 1] = {};
   if (::gethostname(here, HOST_NAME_MAX) != 0 || host != here || pid <= 0) { return Life::unknown; }
-  if (pid_namespace != 0 && pid_namespace != detail::pid_namespace()) { return Life::unknown; }
+  if (pid_namespace && pid_namespace != detail::pid_namespace()) { return Life::unknown; }
   // Machines may share a name: before this boot it was this one, or another.
-  if (mark.boot != 0 && mark.boot != boot_id()) { return Life::unknown; }
+  if (mark.boot && mark.boot != boot_id()) { return Life::unknown; }
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) { return Life::gone; }
   const ProcEntry entry = entry_of(std::to_string(pid));
   const bool is_other =
-      mark.start != 0 && entry.start != 0 ? mark.start != entry.start : begin_unix_ns(entry) > sign_unix_ns + kSlack;
-  const bool is_other_program = mark.image != 0 && entry.stack != 0 && mark.image != entry.stack;
+      mark.start && entry.start != 0 ? mark.start != entry.start : begin_unix_ns(entry) > sign_unix_ns + kSlack;
+  const bool is_other_program = mark.image && entry.stack != 0 && mark.image != entry.stack;
   return is_dead(entry) || is_other || is_other_program ? Life::gone : Life::alive;
 }
 

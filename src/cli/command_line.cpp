@@ -4,8 +4,8 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "cli/shell.hpp"
 #include "cli/destinations.hpp"
+#include "cli/shell.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -178,8 +178,6 @@ int run_command_line(std::vector<std::string> words) {
   return call.broken;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 constexpr const char* kRuns =

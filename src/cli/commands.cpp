@@ -17,9 +17,6 @@ const char* failure_text(const std::exception& error) noexcept {
          "fewer runs";
 }
 
-}  // namespace cli
-namespace cli {
-
 void write_page_file(const std::string& file, const std::string& page) {
   std::string error;
   const bool is_written = detail::write_whole(

@@ -116,15 +116,9 @@ struct PredictWishes {
 /// `takt predict-check`: sets what was predicted of models beside what a run has measured.
 int predict_check(const PredictWishes& wishes);
 
-}  // namespace cli
-namespace cli {
-
 /// What the user is told of an error. One of the standard library's names no cure: where memory lacks, this does.
 /// \return as long as `error` lives. Needs no memory.
 const char* failure_text(const std::exception& error) noexcept;
-
-}  // namespace cli
-namespace cli {
 
 /// Writes a page, which appears under its name when it is whole.
 /// \throws takt::Error where it cannot be written.

@@ -48,8 +48,6 @@ int status_of(Outcome outcome) noexcept {
   }
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 // TensorBoard reads every file that has "tfevents" in its name.

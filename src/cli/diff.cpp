@@ -188,8 +188,6 @@ int diff(const std::vector<std::string>& base, const DiffWishes& wishes) {
   }
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// Step times of one rank after warm-up, from its rows.
@@ -200,10 +198,10 @@ struct RankSteps {
   void add(const Snapshot& snapshot) {
     for (const Row& row : snapshot.rows) {
       if (row.warmup) { continue; }
-      if (row.period_ns >= 0) { periods[row.series].add(static_cast<std::uint64_t>(row.period_ns)); }
+      if (row.period_ns) { periods[row.series].add(static_cast<std::uint64_t>(*row.period_ns)); }
       regions[snapshot.series[row.series].path].add(static_cast<std::uint64_t>(row.host_ns));  // no column of its own
       for (const Cell& cell : row.cells) {
-        if (cell.path != Cell::kOther) { regions[cell.path].add(static_cast<std::uint64_t>(cell.host_ns)); }
+        if (cell.path != kNoIndex) { regions[cell.path].add(static_cast<std::uint64_t>(cell.host_ns)); }
       }
     }
   }
@@ -347,8 +345,8 @@ detail::ComparedRun figures_of_run(const RunReading& run, const std::string& fol
   compared.ranks = run.ranks.size();
   compared.world_size = run.world_size;
   compared.state = state_word(run.state);
-  if (run.sum.process.waited_ns != ProcessTimes::kUnknown && run.sum.wall_ns > 0) {
-    compared.waited = static_cast<double>(run.sum.process.waited_ns) / static_cast<double>(run.sum.wall_ns);
+  if (run.sum.process.waited_ns && run.sum.wall_ns > 0) {
+    compared.waited = static_cast<double>(*run.sum.process.waited_ns) / static_cast<double>(run.sum.wall_ns);
   }
   compared.facts = facts_of(run);
   for (const Loss& each : run.sum.losses) { compared.losses[each.what] += each.count; }

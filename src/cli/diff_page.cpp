@@ -109,7 +109,7 @@ PageJson data_of(const Comparison& comparison, const DrawnRuns& drawn) {
   }
   PageJson runs = PageJson::array();
   for (const DrawnRun& each : drawn.runs()) {
-    const detail::StepHistory history = each.history.finished();
+    const StepHistory history = each.history.finished();
     const std::size_t main = history.main_series();
     if (main < history.series().size()) { runs.push_back(drawn_json(each, history.series()[main])); }
   }
@@ -202,7 +202,7 @@ void DrawnRuns::add(const std::string& name, const RankFolder& first, bool is_ne
     ++left_out_;
     return;
   }
-  runs_.push_back({name, is_new, detail::StepHistory(kBytesOfAHistory)});
+  runs_.push_back({name, is_new, StepHistory(kBytesOfAHistory)});
   read_rank(first, [&](const Snapshot& snapshot) { runs_.back().history.add(snapshot); });
 }
 

@@ -19,7 +19,7 @@ namespace cli {
 struct DrawnRun {
   std::string name;
   bool is_new = false;  ///< of the new side
-  detail::StepHistory history;
+  StepHistory history;
 };
 
 /// The steps of the first runs of each side. A value; one thread at a time.

@@ -17,8 +17,8 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kPeekedBytes = std::size_t{16} << 10U;  // the frame of the run is the first one
-constexpr std::size_t kLastBytes = std::size_t{4} << 10U;    // and that of the end the last one
-constexpr std::size_t kMostSegmentsPeeked = 4;               // the last one may have nothing in it yet, or be damaged
+constexpr std::size_t kLastBytes = std::size_t{4} << 10U;     // and that of the end the last one
+constexpr std::size_t kMostSegmentsPeeked = 4;                // the last one may have nothing in it yet, or be damaged
 
 std::vector<std::string> segment_names(const ReadableFolder& files) {
   std::vector<std::pair<std::uint32_t, std::string>> numbered;

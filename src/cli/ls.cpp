@@ -143,8 +143,6 @@ int ls(const std::string& folder, const LsWishes& wishes) {
   return all ? 0 : kBroken;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// What is worse stands further behind.

@@ -92,8 +92,6 @@ int merge(const std::vector<std::string>& folders, const std::string& file, bool
   return good ? 0 : kBroken;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -240,8 +238,6 @@ std::vector<std::string> MergePlan::remarks() const {
   return all;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// A file of Takt's, and what its first bytes have in them.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/folder_files.hpp"
-#include "cli/run_folder.hpp"
 #include "cli/journal_peek.hpp"
+#include "cli/run_folder.hpp"
 
 #include <takt/config.hpp>
 
@@ -57,9 +57,6 @@ class MergePlan {
   std::vector<std::string> remarks_;
   bool is_clear_ = true;
 };
-
-}  // namespace cli
-namespace cli {
 
 struct FileToMerge {
   std::string name;

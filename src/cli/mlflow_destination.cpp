@@ -89,8 +89,6 @@ SyncFolder open_mlflow(const SyncWishes& wishes) {
   };
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 using std::chrono::steady_clock;

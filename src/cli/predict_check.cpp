@@ -86,8 +86,6 @@ int predict_check(const PredictWishes& wishes) {
   return 0;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 using detail::CheckedCost;

@@ -85,9 +85,9 @@ std::string death_of(const Snapshot& snapshot) {
     text += detail::format(" (\"{}\")", detail::fit(detail::printable(death.message), 500));
   }
   text += death.open.empty() ? " outside all regions" : " in " + place(snapshot, death.open.back());
-  const bool known = death.thread < snapshot.threads.size();
+  const bool known = death.thread && *death.thread < snapshot.threads.size();
   const std::string thread =
-      known ? detail::fit(detail::printable(snapshot.threads[death.thread].name), 40) : "one that recorded nothing";
+      known ? detail::fit(detail::printable(snapshot.threads[*death.thread].name), 40) : "one that recorded nothing";
   return text + " (" + detail::on_thread(thread) + ")";
 }
 
@@ -233,8 +233,6 @@ std::vector<std::string> damages(const Rank& rank) {
   return out;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// Of each series what its totals count beyond what `earlier` Sessions had counted, and what its rows do.

@@ -109,9 +109,6 @@ std::string why_unreadable(const Rank& rank);
 /// What is wrong with the files, as parts of a sentence; none: nothing is.
 std::vector<std::string> damages(const Rank& rank);
 
-}  // namespace cli
-namespace cli {
-
 /// Reads the journal of one rank, also while it is written. One thread at a time.
 class RankReader {
  public:

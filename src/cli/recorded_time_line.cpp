@@ -128,8 +128,6 @@ std::optional<TraceEvent> TraceEvent::parse(std::string_view line) {
   return is_good ? std::optional<TraceEvent>(std::move(event)) : std::nullopt;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 constexpr const char* kRecordedFile = "trace.json";

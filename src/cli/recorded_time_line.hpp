@@ -37,9 +37,6 @@ struct TraceEvent {
   static std::optional<TraceEvent> parse(std::string_view line);
 };
 
-}  // namespace cli
-namespace cli {
-
 /// The regions of a rank as it has written them with a trace: trace.json in its folder, or the .part of one that was
 /// killed or goes on. Anybody may have put files there. It is read line by line, and takes as much memory as it has
 /// tracks. One thread at a time.

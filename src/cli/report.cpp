@@ -112,8 +112,6 @@ int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
   return reader.all() ? 0 : kBroken;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// Reads a rank with what a report needs of it. Any thread.
@@ -121,7 +119,7 @@ Rank read_reported(const RankFolder& folder, const ReportWishes& wishes, std::si
   const bool concludes = wishes.form != ReportForm::csv;
   const bool compares = wishes.rank < 0 && concludes;
   const auto kept = std::make_shared<detail::RankSteps>(detail::values_of_a_rank(folders));
-  detail::StepHistory history;
+  StepHistory history;
   Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
     if (compares) { kept->add(snapshot); }
     if (concludes) { history.add(snapshot); }
@@ -138,7 +136,7 @@ Rank read_reported(const RankFolder& folder, const ReportWishes& wishes, std::si
   note("trials.json", of_trials);
   note("results.json", of_results);
   if (!concludes) { return rank; }
-  detail::conclude(rank.snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
+  detail::conclude(rank.snapshot, std::make_shared<const StepHistory>(history.finished()));
   detail::add_finding_of_trials(rank.snapshot);
   const bool is_one = folders == 1 || wishes.rank >= 0;
   if (!is_one) { rank.snapshot.history.reset(); }  // of many ranks it is too much
@@ -171,14 +169,12 @@ std::vector<RunReport> read_reports(RunReader& reader, const ReportWishes& wishe
   return reports;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 Snapshot with_history(const RankFolder& folder) {
-  detail::StepHistory history;
+  StepHistory history;
   Rank rank = read_rank(folder, [&history](const Snapshot& snapshot) { history.add(snapshot); });
-  rank.snapshot.history = std::make_shared<const detail::StepHistory>(history.finished());
+  rank.snapshot.history = std::make_shared<const StepHistory>(history.finished());
   return std::move(rank.snapshot);
 }
 

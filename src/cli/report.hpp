@@ -20,9 +20,6 @@ namespace cli {
 /// \throws takt::Error where a run does not have the rank that is wanted.
 std::vector<RunReport> read_reports(RunReader& reader, const ReportWishes& wishes, std::size_t folders);
 
-}  // namespace cli
-namespace cli {
-
 /// Writes the page of a run, and says where. Of several ranks it reads the journal of the first one again, whose steps
 /// it draws.
 /// \throws takt::Error where the file cannot be written.

@@ -44,7 +44,7 @@ JsonText uncaught_json(const Snapshot& snapshot) {
   JsonText open = JsonText::array();
   for (const std::uint32_t path : death.open) { open.push_back(snapshot.path_name(path)); }
   JsonText thread;
-  if (death.thread < snapshot.threads.size()) { thread = snapshot.threads[death.thread].name; }
+  if (death.thread && *death.thread < snapshot.threads.size()) { thread = snapshot.threads[*death.thread].name; }
   return {{"type", death.type}, {"message", death.message}, {"thread", thread}, {"open", open}};
 }
 

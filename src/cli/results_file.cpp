@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -51,7 +52,7 @@ MeasuredNotes read_measured_notes(const JsonFields& json) {
   notes.least_clock_mhz = json.known_count("least_clock_mhz");
   notes.most_clock_mhz = json.known_count("most_clock_mhz");
   notes.switched_runs = json.count("switched_runs");
-  notes.others_busy = std::min(json.known_amount("others_busy"), 1.0);
+  notes.others_busy = std::min(json.known_amount("others_busy"), std::optional(1.0));
   return notes;
 }
 
@@ -64,8 +65,7 @@ std::vector<MeasuredMeter> read_measured_meters(const JsonFields& json) {
     meter.name = each.text("name");
     meter.samples = each.count("samples");
     meter.memory_bytes = each.known_count("memory_bytes");
-    meter.has_energy = each.known_amount("joules") >= 0;
-    meter.joules = each.amount("joules");
+    meter.joules = each.known_amount("joules");
     meter.error_joules = each.amount("error_joules");
     meter.no_energy = each.text("no_energy");
     meters.push_back(std::move(meter));
@@ -132,8 +132,6 @@ Measurements read_results(const RankFolder& folder, std::string& error) {
   return parse_results(text, error);
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 constexpr const char* kTrialsName = "trials.json";
@@ -147,9 +145,9 @@ TrialRate rate_of(const JsonFields& kind) {
   rate.items = kind.count("items");
   rate.ns = kind.count("ns");
   rate.per_s = kind.amount("per_s");
-  if (kind.amount("low") <= rate.per_s && rate.per_s <= kind.amount("high")) {
-    rate.low = kind.amount("low");
-    rate.high = kind.amount("high");
+  const TrialInterval interval = {kind.amount("low"), kind.amount("high")};
+  if (rate.trials != 0 && interval.low > 0 && interval.low <= rate.per_s && rate.per_s <= interval.high) {
+    rate.interval = interval;
   }
   rate.over_trials = kind.text("over") == "trials";
   rate.n = kind.count("n");
@@ -211,8 +209,6 @@ std::shared_ptr<const TrialResults> read_trials(const RankFolder& folder, std::s
   return parse_trials(text, error);
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 using detail::Json;
@@ -232,15 +228,15 @@ JsonFields JsonFields::element(std::size_t at) const { return JsonFields(json_.e
 
 std::uint64_t JsonFields::count(const char* name) const { return json_.member(name).count(); }
 std::int64_t JsonFields::time(const char* name) const { return json_.member(name).integer(); }
-double JsonFields::amount(const char* name) const { return std::max(known_amount(name), 0.0); }
-std::int64_t JsonFields::known_count(const char* name) const {
+double JsonFields::amount(const char* name) const { return known_amount(name).value_or(0); }
+std::optional<std::int64_t> JsonFields::known_count(const char* name) const {
   const Json value = json_.member(name);
-  return value.is_count() ? value.integer() : kUnknown;
+  return value.is_count() ? std::optional(value.integer()) : std::nullopt;
 }
-double JsonFields::known_amount(const char* name) const {
+std::optional<double> JsonFields::known_amount(const char* name) const {
   const Json value = json_.member(name);
-  const double amount = value.is_number() ? value.number() : kUnknown;
-  return std::isfinite(amount) && amount >= 0 ? amount : kUnknown;
+  const double amount = value.is_number() ? value.number() : -1;
+  return std::isfinite(amount) && amount >= 0 ? std::optional(amount) : std::nullopt;
 }
 bool JsonFields::flag(const char* name) const { return json_.member(name).boolean(); }
 std::string JsonFields::text(const char* name) const { return json_.member(name).text().substr(0, kLongestText); }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,9 +31,6 @@ Measurements parse_results(std::string_view text, std::string& error);
 /// That in the folder of a rank. Empty: there is none, or, with the reason in `error`, it cannot be read.
 Measurements read_results(const RankFolder& folder, std::string& error);
 
-}  // namespace cli
-namespace cli {
-
 /// What trials.json says, by schema takt-trials/1. What it does not say, or says wrongly, is as if it were not there:
 /// bytes may be anything. nullptr where it is no such document, with the reason in `error`.
 std::shared_ptr<const TrialResults> parse_trials(std::string_view text, std::string& error);
@@ -40,15 +38,10 @@ std::shared_ptr<const TrialResults> parse_trials(std::string_view text, std::str
 /// That in the folder of a rank. nullptr: there is none, or, with the reason in `error`, it cannot be read.
 std::shared_ptr<const TrialResults> read_trials(const RankFolder& folder, std::string& error);
 
-}  // namespace cli
-namespace cli {
-
 /// A value in a JSON file of a run folder, whose bytes may be anything: what is of another kind is as if it were not
 /// there. A value, which shares the document. Any thread.
 class JsonFields {
  public:
-  static constexpr std::int64_t kUnknown = -1;
-
   /// \param dropped a key of the elements of a list in the document, whose values are not kept.
   /// Of what is no JSON there is nothing.
   static JsonFields parse(std::string_view text, std::string_view dropped = {});
@@ -62,11 +55,11 @@ class JsonFields {
   JsonFields element(std::size_t at) const;
 
   // Each of a member.
-  std::uint64_t count(const char* name) const;       ///< a whole number of 0 or more; else 0
-  std::int64_t time(const char* name) const;         ///< a whole number; else 0
-  double amount(const char* name) const;             ///< a finite number above 0; else 0
-  std::int64_t known_count(const char* name) const;  ///< a whole number of 0 or more; else kUnknown
-  double known_amount(const char* name) const;       ///< a finite number of 0 or more; else kUnknown
+  std::uint64_t count(const char* name) const;                      ///< a whole number of 0 or more; else 0
+  std::int64_t time(const char* name) const;                        ///< a whole number; else 0
+  double amount(const char* name) const;                            ///< a finite number above 0; else 0
+  std::optional<std::int64_t> known_count(const char* name) const;  ///< a whole number of 0 or more; else nothing
+  std::optional<double> known_amount(const char* name) const;       ///< a finite number of 0 or more; else nothing
   bool flag(const char* name) const;
   std::string text(const char* name) const;  ///< of which the first 1 000 bytes count; else empty
 

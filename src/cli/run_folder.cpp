@@ -53,8 +53,6 @@ std::shared_ptr<const detail::MergedFile> open_merged(const std::string& path) {
   return std::make_shared<detail::MergedFile>(std::move(file), path);
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,8 +118,6 @@ std::string what_else_is_in(const std::string& folder) {
   return names.empty() ? "is empty" : "holds no run of Takt's, but " + listed(names);
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 namespace fs = std::filesystem;

@@ -43,17 +43,11 @@ class RankFolder {
 /// \throws takt::Error where it is of a newer version.
 std::shared_ptr<const detail::MergedFile> open_merged(const std::string& path);
 
-}  // namespace cli
-namespace cli {
-
 /// Why the folder of a rank has no journal, as far as can be seen from what lies in it, and what to do. Printable.
 std::string why_no_journal(const RankFolder& folder);
 
 /// What a folder without a run has in it instead: "is empty", "holds no run of Takt's, but a, b and 3 more". Printable.
 std::string what_else_is_in(const std::string& folder);
-
-}  // namespace cli
-namespace cli {
 
 /// Says each on stderr.
 void tell_remarks(const std::vector<std::string>& remarks);

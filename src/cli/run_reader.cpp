@@ -296,6 +296,7 @@ std::vector<std::string> RunReader::not_read() const {
   auto sorted = not_read_;
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> lines;
+  lines.reserve(sorted.size());
   for (auto& each : sorted) { lines.push_back(std::move(each.second)); }
   return lines;
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "cli/journal_peek.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
-#include "cli/journal_peek.hpp"
 
 #include <takt/config.hpp>
 #include <takt/error.hpp>

@@ -79,8 +79,6 @@ void MergedMeters::move_into(Snapshot& sum) {
   for (const auto& [what, why] : unsampled_) { sum.unsampled.push_back({what, why}); }
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// Of paths that ranks met in another order, parents stand before their children all the same, but children not below
@@ -91,7 +89,7 @@ void put_in_order(Snapshot& snapshot) {
   for (const std::uint32_t at : detail::tree_order(snapshot)) {
     now[at] = static_cast<std::uint32_t>(ordered.size());
     ordered.push_back(std::move(snapshot.paths[at]));
-    if (ordered.back().parent != PathStats::kNoParent) { ordered.back().parent = now[ordered.back().parent]; }
+    if (ordered.back().parent != kNoIndex) { ordered.back().parent = now[ordered.back().parent]; }
   }
   snapshot.paths = std::move(ordered);
   for (Series& each : snapshot.series) { each.path = now[each.path]; }
@@ -193,8 +191,8 @@ void RankSum::add_run(const Snapshot& rank) {
 /// Processor time is of all ranks; what held one of them up is told of the one that it held up longest.
 void RankSum::add_process(const ProcessTimes& process) {
   ProcessTimes& sum = sum_.process;
-  const bool known = process.cpu_ns != ProcessTimes::kUnknown && (merged_ == 1 || sum.cpu_ns != ProcessTimes::kUnknown);
-  sum.cpu_ns = !known ? ProcessTimes::kUnknown : (merged_ == 1 ? 0 : sum.cpu_ns) + process.cpu_ns;
+  if (merged_ == 1) { sum.cpu_ns = 0; }
+  sum.cpu_ns = sum.cpu_ns && process.cpu_ns ? std::optional(*sum.cpu_ns + *process.cpu_ns) : std::nullopt;
   sum.stopped_ns = std::max(sum.stopped_ns, process.stopped_ns);
   sum.suspended_ns = std::max(sum.suspended_ns, process.suspended_ns);
   sum.before_ns = std::max(sum.before_ns, process.before_ns);
@@ -205,8 +203,8 @@ void RankSum::add_process(const ProcessTimes& process) {
 }
 
 std::uint32_t RankSum::add_path(const PathStats& path, const std::vector<std::uint32_t>& paths) {
-  const bool at_top = path.parent == PathStats::kNoParent;
-  const std::uint32_t parent = at_top ? PathStats::kNoParent : paths[path.parent];
+  const bool at_top = path.parent == kNoIndex;
+  const std::uint32_t parent = at_top ? kNoIndex : paths[path.parent];
   const auto [place, is_new] = places_.emplace(std::make_tuple(parent, path.name, path.kind), sum_.paths.size());
   if (is_new) {
     sum_.paths.push_back(path);
@@ -225,8 +223,6 @@ std::uint32_t RankSum::add_path(const PathStats& path, const std::vector<std::ui
   return place->second;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 std::vector<detail::RankOfJob> compared_ranks(const std::vector<Rank>& all) {

@@ -50,9 +50,6 @@ class MergedMeters {
   std::set<std::pair<std::string, std::string>> unsampled_;
 };
 
-}  // namespace cli
-namespace cli {
-
 /// The totals of several ranks of one run, path by path. Its rank is -1 and its world size how many were added up. Wall
 /// time and the time that no region covers are those of the rank that has most of it; threads, series, time lines and
 /// losses are named by rank. Paths, and what there is once, are in the order of the ranks that were added. One thread
@@ -77,9 +74,6 @@ class RankSum {
   std::set<std::tuple<std::string, std::string, std::string>> devices_;
   std::map<std::tuple<std::uint32_t, std::string, Kind>, std::uint32_t> places_;
 };
-
-}  // namespace cli
-namespace cli {
 
 /// Some ranks of one run, and what they add up to.
 struct RunReport {

@@ -50,8 +50,6 @@ int scaling(const ScalingWishes& wishes) {
   return all ? 0 : kBroken;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
@@ -61,7 +59,7 @@ Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
   return rank;
 }
 
-JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
+std::optional<JobEfficiency> efficiency_of(const std::vector<Rank>& ranks) {
   std::vector<detail::RankOfJob> of_job;
   for (const Rank& each : ranks) {
     const RunInfo& run = each.snapshot.run;
@@ -122,8 +120,6 @@ JobRuns read_job_runs(const std::vector<std::string>& given) {
   return runs;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 using detail::Scaling;
@@ -215,8 +211,6 @@ ScalingReport scaling_report_of(ScalingRuns runs) {
   return report;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 using detail::JsonText;
@@ -252,8 +246,8 @@ constexpr detail::TextColumn kScalingColumns[] = {{"ranks", 0},         {"sample
 
 detail::TextTable::Line scaling_line(const ScalingLine& line) {
   const Throughput& rate = line.run.throughput;
-  const JobEfficiency& used = line.run.efficiency;
-  const auto known = [&](double value) { return used.parallel > 0 ? percent(value) : std::string("-"); };
+  const JobEfficiency used = line.run.efficiency.value_or(JobEfficiency());
+  const auto known = [&](double value) { return line.run.efficiency ? percent(value) : std::string("-"); };
   return {run_label(line.run.id),
           0,
           {detail::format("{}", line.run.ranks), detail::human_rate(line.row.items_per_s),
@@ -295,13 +289,12 @@ const char* scaling_word(Scaling scaling) {
 
 JsonText line_json(const ScalingLine& line) {
   const Throughput& rate = line.run.throughput;
-  const JobEfficiency& used = line.run.efficiency;
   JsonText interval;
   if (has_interval(line)) { interval = {rate.items_low, rate.items_high}; }
   JsonText efficiency;
-  if (used.parallel > 0) {
+  if (const std::optional<JobEfficiency>& used = line.run.efficiency) {
     efficiency = {
-        {"load_balance", used.load_balance}, {"communication", used.communication}, {"parallel", used.parallel}};
+        {"load_balance", used->load_balance}, {"communication", used->communication}, {"parallel", used->parallel}};
   }
   JsonText without_loader;
   if (line.without_loader) {
@@ -359,8 +352,8 @@ std::string scaling_csv(const ScalingReport& report) {
       "load_balance,communication,parallel,data_stall,communication_share,communication_lengthening\n";
   for (const ScalingLine& each : report.lines) {
     const Throughput& rate = each.run.throughput;
-    const JobEfficiency& used = each.run.efficiency;
-    const bool has_steps = used.parallel > 0;
+    const JobEfficiency used = each.run.efficiency.value_or(JobEfficiency());
+    const bool has_steps = each.run.efficiency.has_value();
     const bool loader = each.without_loader.has_value();
     const bool communication = each.without_communication.has_value();
     text += detail::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", detail::csv_field(each.run.id),

@@ -24,7 +24,7 @@ struct JobRun {
   std::uint64_t missing = 0;  ///< of these, without a journal: their items are not counted
   std::string path;           ///< the Batch whose items count: of those with items the one that took longest
   Throughput throughput;      ///< there, of all ranks: items of all over the time of the slowest
-  JobEfficiency efficiency;   ///< 0 without steps that all ranks have
+  std::optional<JobEfficiency> efficiency;  ///< with steps that all ranks have
 
   detail::ScalingRun figures() const noexcept {
     return {ranks, throughput.steps, static_cast<double>(throughput.items), static_cast<double>(throughput.period_ns)};
@@ -41,9 +41,6 @@ struct JobRuns {
 /// attempts, or not readable.
 /// \throws takt::Error where a folder holds no run, or a run counts no items.
 JobRuns read_job_runs(const std::vector<std::string>& given);
-
-}  // namespace cli
-namespace cli {
 
 /// A run of the same size, in which something is left out.
 struct RunWithout {
@@ -77,9 +74,6 @@ struct ScalingRuns {
 /// docs/ranks.md has the formulas.
 /// \throws takt::Error where there is nothing to compare.
 ScalingReport scaling_report_of(ScalingRuns runs);
-
-}  // namespace cli
-namespace cli {
 
 /// For people, by lines.
 std::string scaling_table(const ScalingReport& report, detail::Page page);

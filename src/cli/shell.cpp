@@ -39,8 +39,6 @@ std::string short_help(const CommandTree& tree) {
                         tree.program.name);
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 using Rest = Completions::Rest;
@@ -209,8 +207,6 @@ int complete(const CommandTree& tree, const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 // Each asks the command that is being typed, so that no list here can be of another version.
@@ -292,8 +288,6 @@ std::string completion_script(const std::string& shell) {
   return shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// Text that roff takes for nothing but text.

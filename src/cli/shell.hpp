@@ -39,9 +39,6 @@ const CommandText* find_command(const CommandTree& tree, const std::string& name
 /// What `takt` says without a word: a line for each command.
 std::string short_help(const CommandTree& tree);
 
-}  // namespace cli
-namespace cli {
-
 /// What may stand in the place of a word.
 struct Completions {
   /// What else there may be, which is looked up in folders.
@@ -66,14 +63,8 @@ Completions completions_of(const CommandTree& tree, std::vector<std::string> wor
 /// shell itself adds. What a shell would not take as it stands is left out. Returns the exit status.
 int complete(const CommandTree& tree, const std::vector<std::string>& words);
 
-}  // namespace cli
-namespace cli {
-
 /// What makes a shell ask `takt complete` for the words that fit. \param shell "bash", "zsh" or "fish". Any thread.
 std::string completion_script(const std::string& shell);
-
-}  // namespace cli
-namespace cli {
 
 /// takt.1, for man(1): all commands and options. Any thread.
 std::string man_page(const CommandTree& tree);

@@ -19,6 +19,7 @@
 #include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_record.hpp"
 #include "ranks/rank_steps.hpp"
+#include "report/job_report.hpp"
 
 #include <takt/error.hpp>
 
@@ -100,8 +101,6 @@ int sync(const std::vector<std::string>& runs, const SyncWishes& wishes) {
   return worst;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// Others than rank 0 that have not ended.
@@ -119,7 +118,7 @@ std::vector<std::uint32_t> late_ranks(const std::vector<Rank>& ranks) {
 std::shared_ptr<const Job> job_of_ranks(const std::vector<Rank>& last, std::uint64_t world,
                                         const std::vector<std::uint32_t>& missing) {
   const std::size_t most_values = detail::values_of_a_rank(last.size());
-  detail::RankRecord record;
+  RankRecord record;
   std::vector<detail::GatheredRank> ranks;
   Snapshot first;
   for (const Rank& each : last) {
@@ -165,8 +164,6 @@ JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::
   return figures;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 bool leave_to_rank_0(Outcome& outcome, std::string& why) {
@@ -223,7 +220,7 @@ FolderTurn::Reading FolderTurn::read(const Show& show) {
 /// \param snapshot the last one.
 FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapshot) const {
   detail::JournalReader reader(files_);
-  detail::StepHistory history;
+  StepHistory history;
   const auto give = [&](Part part) {
     snapshot.run.directory = folder_;  // it may have been moved
     history.add(snapshot);
@@ -231,7 +228,7 @@ FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapsho
       std::string why;  // takt report tells what is wrong with them
       snapshot.trials = read_trials(RankFolder(folder_), why);
       snapshot.measurements = read_results(RankFolder(folder_), why);
-      detail::conclude(snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
+      detail::conclude(snapshot, std::make_shared<const StepHistory>(history.finished()));
       detail::add_finding_of_trials(snapshot);
     }
     const bool taken = show(snapshot, part);
@@ -254,8 +251,6 @@ FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapsho
   return {taken && give(reader.ended() ? Part::end : Part::death), true};
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 constexpr std::uint64_t kCells = 30;

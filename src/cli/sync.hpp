@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/folder_files.hpp"
-#include "trackers/cursor_file.hpp"
 #include "trackers/tracker.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/config.hpp>
 #include <takt/job.hpp>
@@ -36,9 +36,6 @@ struct JobOfFolders {
 /// \param run as its journal tells it.
 /// \param told of so many ranks the figures were delivered: there are none to tell but those of more.
 JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::uint64_t told);
-
-}  // namespace cli
-namespace cli {
 
 /// What came of the delivery of one folder.
 enum class Outcome {
@@ -122,9 +119,6 @@ class FolderTurn {
   detail::FileLease lease_;
 };
 
-}  // namespace cli
-namespace cli {
-
 /// A bar on stderr, in one line, where that is a terminal and no dumb one; nothing elsewhere. One thread at a time.
 class Progress {
  public:
@@ -145,9 +139,6 @@ class Progress {
 
 /// "[#####.....]  50 %  1 000 of 2 000". Any thread.
 std::string progress_bar(std::uint64_t done, std::uint64_t whole);
-
-}  // namespace cli
-namespace cli {
 
 /// What a delivery may do between two questions whether the lease is still its own.
 constexpr std::chrono::milliseconds kDeliverySlice(200);

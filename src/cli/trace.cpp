@@ -13,7 +13,7 @@
 #include "cli/run_folder.hpp"
 #include "report/notes.hpp"
 #include "report/trace.hpp"
-#include "trackers/cursor_file.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/error.hpp>
 
@@ -55,8 +55,6 @@ int trace(const std::string& run, const std::string& file, int rank) {
   return trace_of(folders, trace_file(file, folders.front(), rank), rank);
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// Run folders have such names; one that somebody has renamed may have another.
@@ -96,8 +94,6 @@ std::string trace_file(const std::string& given, const RankFolder& folder, int r
   return file;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 /// How the clock of a rank was treated.

@@ -5,8 +5,8 @@
 #include "base/file.hpp"
 #include "base/json_text.hpp"
 #include "cli/aligned_ranks.hpp"
-#include "cli/run_folder.hpp"
 #include "cli/recorded_time_line.hpp"
+#include "cli/run_folder.hpp"
 #include "report/trace.hpp"
 
 #include <takt/config.hpp>
@@ -25,9 +25,6 @@ namespace cli {
 /// \param rank -1: of all.
 /// \throws takt::Error where something is there that is no time line of Takt's: that is not replaced.
 std::string trace_file(const std::string& given, const RankFolder& folder, int rank);
-
-}  // namespace cli
-namespace cli {
 
 /// One time line of several ranks: a process for each, all by one clock. A rank that has recorded a time line has its
 /// regions there, and behind them, as others from the start, the steps of its journal. The file appears when it is

@@ -80,8 +80,6 @@ SyncFolder open_wandb(const SyncWishes& wishes) {
   };
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 using std::chrono::steady_clock;

@@ -171,8 +171,6 @@ int watch(const std::string& given, const WatchWishes& wishes) {
   return 0;
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 std::string quoted(const std::string& text) { return detail::JsonText(detail::printable(text)).text(); }
@@ -205,8 +203,6 @@ std::string watch_line(const RunReport& run, std::int64_t now_unix_ns) {
   return text + (finding.empty() ? "" : " finding=" + quoted(finding)) + "\n";
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 // As all terminals of today have it; what one does not know it passes over. Alternate screen, no cursor, no wrapping.
@@ -297,8 +293,6 @@ void Screen::suspend() {
   enter();
 }
 
-}  // namespace cli
-namespace cli {
 namespace {
 
 bool is_over(const Rank& rank) {
@@ -353,7 +347,7 @@ Rank WatchedRun::rank_of(const LiveRank& live) {
   std::string why;  // takt check tells it
   rank.snapshot.trials = read_trials(rank.folder, why);
   rank.snapshot.measurements = read_results(rank.folder, why);
-  const auto history = live.history ? std::make_shared<const detail::StepHistory>(live.history->finished()) : nullptr;
+  const auto history = live.history ? std::make_shared<const StepHistory>(live.history->finished()) : nullptr;
   detail::conclude(rank.snapshot, history);
   detail::add_finding_of_trials(rank.snapshot);
   return rank;

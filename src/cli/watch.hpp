@@ -27,9 +27,6 @@ namespace cli {
 /// How a run stands, in one line of key=value pairs (docs/command.md), as of this wall clock. Printable. Any thread.
 std::string watch_line(const RunReport& run, std::int64_t now_unix_ns);
 
-}  // namespace cli
-namespace cli {
-
 /// The terminal of stdout, on which a text takes the place of the one before. What was on it stays, and is back when
 /// this leaves. Signals wait meanwhile until wait() takes them. One at a time, in a process of one thread.
 class Screen {
@@ -62,9 +59,6 @@ class Screen {
   bool entered_ = false;
   int stop_signal_ = 0;
 };
-
-}  // namespace cli
-namespace cli {
 
 /// A run that is read while it is written, from the journals of its ranks, also of those that come later. Each byte is
 /// read once. One thread at a time.
@@ -99,7 +93,7 @@ class WatchedRun {
 
     RankReader reader;
     std::shared_ptr<detail::RankSteps> steps;
-    std::optional<detail::StepHistory> history;
+    std::optional<StepHistory> history;
   };
 
   static Rank rank_of(const LiveRank& live);

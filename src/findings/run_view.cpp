@@ -108,7 +108,7 @@ double RunView::wall_ns() const noexcept {
 bool RunView::is_short() const noexcept { return wall_ns() < kShortestRunNs; }
 
 std::uint32_t RunView::above_batch() const noexcept {
-  return series == nullptr ? PathStats::kNoParent : run.paths[series->path].parent;
+  return series == nullptr ? kNoIndex : run.paths[series->path].parent;
 }
 
 bool RunView::steps_run_elsewhere() const noexcept {
@@ -164,7 +164,7 @@ std::vector<std::uint32_t> RunView::beside_batch() const {
 
 std::string RunView::label(std::uint32_t path) const {
   if (path == HistoryColumn::kBetween) { return "what lies between two Batches"; }
-  if (path == Cell::kOther) { return "paths beyond the 64th"; }
+  if (path == kNoIndex) { return "paths beyond the 64th"; }
   if (path >= run.paths.size()) { return "?"; }
   if (series != nullptr && path == series->path) { return "what no region inside the Batch covers"; }
   const std::string& name = run.paths[path].name;

@@ -60,7 +60,7 @@ struct RunView {
   /// Up to the last step at least: of a truncated journal, the time that it tells may be from before that.
   double wall_ns() const noexcept;
   double share_of_run(double ns) const noexcept { return wall_ns() > 0 ? ns / wall_ns() : 0; }
-  /// Of the path of the Batch; PathStats::kNoParent: it is at the top, or there are no steps.
+  /// Of the path of the Batch; kNoIndex: it is at the top, or there are no steps.
   std::uint32_t above_batch() const noexcept;
   /// What the regions on the thread of the Session cover is less than the Batches take: they run on another one.
   bool steps_run_elsewhere() const noexcept;

@@ -215,7 +215,7 @@ bool is_on_thread(const RunView& view, std::uint32_t path) {
 
 /// Regions beside the Batch, and beside what it lies in, that ran more than once: with their times, the longest first.
 std::vector<std::pair<double, std::uint32_t>> regions_between(const RunView& view) {
-  std::vector<std::uint32_t> around = {PathStats::kNoParent};
+  std::vector<std::uint32_t> around = {kNoIndex};
   std::uint32_t above = view.above_batch();
   for (; above < view.run.paths.size(); above = view.run.paths[above].parent) { around.push_back(above); }
   const auto is_around = [&](std::uint32_t path) {

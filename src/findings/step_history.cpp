@@ -50,7 +50,7 @@ struct TimeInStep {
 };
 
 /// The first that is not before the path. Where none is missing between, that is as far from the first as its number.
-std::vector<TimeInStep>::iterator find_path(std::vector<TimeInStep>& times, std::uint32_t path) noexcept {
+std::vector<TimeInStep>::iterator find_time(std::vector<TimeInStep>& times, std::uint32_t path) noexcept {
   if (times.empty() || times.back().path < path) { return times.end(); }
   if (path <= times.front().path) { return times.begin(); }
   const std::size_t far = path - times.front().path;
@@ -67,7 +67,7 @@ std::vector<TimeInStep> times_by_path(const Row& row, Value value) {
   for (const Cell& each : row.cells) {
     const std::int64_t ns = value(each);
     if (ns < 0) { continue; }
-    auto at = find_path(times, each.path);
+    auto at = find_time(times, each.path);
     if (at == times.end()) {
       times.push_back({each.path});
       at = times.end() - 1;
@@ -86,8 +86,8 @@ std::vector<OwnTime> without_inner(std::vector<TimeInStep> times, const Snapshot
   for (const TimeInStep& each : times) {
     if (each.path >= snapshot.paths.size() || beside(snapshot.paths[each.path])) { continue; }
     const std::uint32_t parent = snapshot.paths[each.path].parent;
-    const auto above = find_path(times, parent);
-    if (parent == PathStats::kNoParent || above == times.end() || above->path != parent) { continue; }
+    const auto above = find_time(times, parent);
+    if (parent == kNoIndex || above == times.end() || above->path != parent) { continue; }
     above->inside_ns = bounded_sum(above->inside_ns, each.ns);
   }
   const std::uint32_t batch = snapshot.series[row.series].path;
@@ -246,7 +246,7 @@ SeriesHistory::Step SeriesHistory::step_of(const Snapshot& snapshot, const Row& 
   step.begin_ns = row.begin_ns;
   step.ns = std::min(not_negative(row.host_ns), kMostSum / 2);
   step.warmup = row.warmup;
-  step.has_period = row.period_ns >= 0;
+  step.has_period = row.period_ns.has_value();
   std::uint64_t rest_ns = step.ns;
   for (const OwnTime& each : own_times(snapshot, row)) {
     put(step, {each.path, false}, each.ns);
@@ -254,7 +254,7 @@ SeriesHistory::Step SeriesHistory::step_of(const Snapshot& snapshot, const Row& 
   }
   put(step, {batch_, false}, rest_ns);
   if (step.has_period) {
-    const std::uint64_t period_ns = std::min(not_negative(row.period_ns), kMostSum / 2);
+    const std::uint64_t period_ns = std::min(not_negative(*row.period_ns), kMostSum / 2);
     step.between_ns = period_ns - std::min(period_ns, step.ns);
     put(step, {HistoryColumn::kBetween, false}, step.between_ns);
   }
@@ -267,7 +267,7 @@ SeriesHistory::Step SeriesHistory::step_of(const Snapshot& snapshot, const Row& 
 void SeriesHistory::add(const Snapshot& snapshot, const Row& row) {
   batch_ = snapshot.series[row.series].path;
   const std::uint64_t place = steps_ + chunk_.size();
-  if (row.period_ns < 0 && place != 0) {
+  if (!row.period_ns && place != 0) {
     ++all_breaks_;
     if (breaks_.size() < kMostBreaks) { breaks_.push_back(place); }
   }
@@ -435,19 +435,21 @@ std::size_t SeriesHistory::bytes() const noexcept {
   return blocks_.size() * a_block + chunk_.size() * (sizeof(Step) + columns);
 }
 
+}  // namespace detail
+
 void StepHistory::add(const Snapshot& snapshot, const std::vector<Row>& rows, const std::vector<Metric>& metrics) {
   std::uint64_t added = 0;
   for (const Row& row : rows) {
     if (row.series >= snapshot.series.size()) { continue; }
     if (row.series >= series_.size()) { series_.resize(row.series + std::size_t{1}); }
-    SeriesHistory& series = series_[row.series];
+    detail::SeriesHistory& series = series_[row.series];
     if (series.is_empty() && kept_series_ == kMostSeries) {
       ++rows_left_out_;
       continue;
     }
     if (series.is_empty()) { ++kept_series_; }
     series.add(snapshot, row);
-    if (++added % SeriesHistory::kChunk == 0) { make_room(); }
+    if (++added % detail::SeriesHistory::kChunk == 0) { make_room(); }
   }
   for (const Metric& metric : metrics) {
     const auto known = metrics_.find(metric.name);
@@ -462,9 +464,10 @@ void StepHistory::add(const Snapshot& snapshot, const std::vector<Row>& rows, co
 
 void StepHistory::make_room() {
   while (bytes() > most_bytes_) {
-    const auto most = std::max_element(
-        series_.begin(), series_.end(),
-        [](const SeriesHistory& a, const SeriesHistory& b) { return a.blocks().size() < b.blocks().size(); });
+    const auto most = std::max_element(series_.begin(), series_.end(),
+                                       [](const detail::SeriesHistory& a, const detail::SeriesHistory& b) {
+                                         return a.blocks().size() < b.blocks().size();
+                                       });
     if (most == series_.end() || most->blocks().size() < kFewestBlocks) { return; }
     most->halve();
   }
@@ -472,7 +475,7 @@ void StepHistory::make_room() {
 
 StepHistory StepHistory::finished() const {
   StepHistory whole = *this;
-  for (SeriesHistory& each : whole.series_) { each.finish(); }
+  for (detail::SeriesHistory& each : whole.series_) { each.finish(); }
   return whole;
 }
 
@@ -481,7 +484,7 @@ std::size_t StepHistory::main_series() const noexcept {
   std::uint64_t most_ns = 0;
   for (std::size_t at = 0; at < series_.size(); ++at) {
     std::uint64_t sum_ns = 0;
-    for (const StepBlock& each : series_[at].blocks()) { sum_ns = bounded_sum(sum_ns, each.sum_ns); }
+    for (const detail::StepBlock& each : series_[at].blocks()) { sum_ns = detail::bounded_sum(sum_ns, each.sum_ns); }
     if (series_[at].steps() == 0 || (main != series_.size() && sum_ns <= most_ns)) { continue; }
     main = at;
     most_ns = sum_ns;
@@ -491,9 +494,8 @@ std::size_t StepHistory::main_series() const noexcept {
 
 std::size_t StepHistory::bytes() const noexcept {
   std::size_t bytes = 0;
-  for (const SeriesHistory& each : series_) { bytes += each.bytes(); }
+  for (const detail::SeriesHistory& each : series_) { bytes += each.bytes(); }
   return bytes;
 }
 
-}  // namespace detail
 TAKT_END_NAMESPACE

@@ -63,7 +63,7 @@ class SlowSteps {
 
 /// What a region took in one step by itself: what the regions inside it took is left out.
 struct OwnTime {
-  std::uint32_t path = 0;  ///< index into Snapshot::paths, or Cell::kOther
+  std::uint32_t path = 0;  ///< index into Snapshot::paths, or kNoIndex
   std::uint64_t ns = 0;
 };
 
@@ -140,7 +140,7 @@ struct HistoryColumn {
   /// In place of a path: from the end of the Batch before to the begin of this one.
   static constexpr std::uint32_t kBetween = 0xFFFFFFFE;
 
-  /// Index into Snapshot::paths, Cell::kOther or kBetween. The path of the Batch stands for what no region covers.
+  /// Index into Snapshot::paths, kNoIndex or kBetween. The path of the Batch stands for what no region covers.
   std::uint32_t path = 0;
   bool on_stream = false;  ///< all stream spans of the path; else its host time without that of regions inside it
 };
@@ -250,6 +250,8 @@ class SeriesHistory {
   std::uint64_t all_breaks_ = 0;
 };
 
+}  // namespace detail
+
 /// What became of the steps of one process over its run, and of the metrics that it logged, in bounded memory: what
 /// findings and the page of a run rest on. Rows and metrics fill it as they come by, live or from the journal. A value;
 /// one thread at a time.
@@ -271,10 +273,10 @@ class StepHistory {
   StepHistory finished() const;
 
   /// By index as in Snapshot::series. Those without rows, and beyond the first kMostSeries that had some, are empty.
-  const std::vector<SeriesHistory>& series() const noexcept { return series_; }
+  const std::vector<detail::SeriesHistory>& series() const noexcept { return series_; }
   /// The series whose Batches took most time together, as an index; series().size(): no series has rows.
   std::size_t main_series() const noexcept;
-  const std::map<std::string, MetricHistory>& metrics() const noexcept { return metrics_; }
+  const std::map<std::string, detail::MetricHistory>& metrics() const noexcept { return metrics_; }
   /// Rows of series, and points of metrics, for which there was no place.
   std::uint64_t rows_left_out() const noexcept { return rows_left_out_; }
   std::uint64_t points_left_out() const noexcept { return points_left_out_; }
@@ -284,12 +286,11 @@ class StepHistory {
   void make_room();
 
   std::size_t most_bytes_;
-  std::vector<SeriesHistory> series_;
+  std::vector<detail::SeriesHistory> series_;
   std::size_t kept_series_ = 0;
-  std::map<std::string, MetricHistory> metrics_;
+  std::map<std::string, detail::MetricHistory> metrics_;
   std::uint64_t rows_left_out_ = 0;
   std::uint64_t points_left_out_ = 0;
 };
 
-}  // namespace detail
 TAKT_END_NAMESPACE

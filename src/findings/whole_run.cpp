@@ -141,24 +141,24 @@ void add_stops(const RunView& view, Conclusions& said) {
 
 void add_busy_processors(const RunView& view, Conclusions& said) {
   const ProcessTimes& process = view.run.process;
-  if (process.waited_ns == ProcessTimes::kUnknown) {
+  if (!process.waited_ns) {
     said.abstentions.push_back(
         {"processors_busy", "the system does not tell for how long the thread of the Session waited for a processor"});
     return;
   }
-  const auto waited = static_cast<double>(process.waited_ns);
+  const auto waited = static_cast<double>(*process.waited_ns);
   if (view.share_of_run(waited) < kLeastWaitShare) { return; }
-  const double used = view.share_of_run(static_cast<double>(process.cpu_ns));
-  const auto processors = static_cast<double>(process.processors);
-  const bool own = processors > 0 && process.cpu_ns != ProcessTimes::kUnknown && used >= kUsesAll * processors;
+  const double used = view.share_of_run(static_cast<double>(process.cpu_ns.value_or(-1)));
+  const auto processors = static_cast<double>(process.processors.value_or(0));
+  const bool own = processors > 0 && process.cpu_ns && used >= kUsesAll * processors;
   const std::string waits = detail::format("the thread of the Session was ready to run and got none for {} of {}",
                                            human_time(waited), human_time(view.wall_ns()));
   Finding finding =
       own ? halt_finding(view, "oversubscribed",
                          detail::format("more threads than processors: this process keeps {:.1f} of {} busy, and {}",
-                                        used, process.processors, waits),
-                         process.waited_ns)
-          : halt_finding(view, "processors_busy", "the processors were busy elsewhere: " + waits, process.waited_ns);
+                                        used, *process.processors, waits),
+                         *process.waited_ns)
+          : halt_finding(view, "processors_busy", "the processors were busy elsewhere: " + waits, *process.waited_ns);
   finding.evidence.push_back({"processors", processors, "processors"});
   finding.evidence.push_back({"used", used, "processors"});
   said.findings.push_back(std::move(finding));
@@ -171,10 +171,10 @@ void leave_to_scheduler(const RunView& view, Conclusions& said) {
     return !by_rule && each.cost &&
            (each.what == "slow_steps" || each.what == "warm_up" || each.what == "change_point" || each.what == "drift");
   };
-  const std::int64_t waited = view.run.process.waited_ns;
-  const bool known = waited != ProcessTimes::kUnknown && !view.steps_run_elsewhere();
+  const std::optional<std::int64_t> waited = view.run.process.waited_ns;
+  const bool known = waited && !view.steps_run_elsewhere();
   const auto explained = [&](const Finding& each) {
-    return known && is_of_single_steps(each) && 2 * static_cast<double>(waited) >= std::fabs(each.cost->ns);
+    return known && is_of_single_steps(each) && 2 * static_cast<double>(*waited) >= std::fabs(each.cost->ns);
   };
   for (Finding& each : said.findings) {
     if (!known && is_of_single_steps(each)) {
@@ -183,7 +183,7 @@ void leave_to_scheduler(const RunView& view, Conclusions& said) {
       said.abstentions.push_back(
           {each.what,
            detail::format("the steps differ by {} in all, and their thread waited {} for a processor, which may be why",
-                          human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(waited)))});
+                          human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(*waited)))});
     }
   }
   said.findings.erase(std::remove_if(said.findings.begin(), said.findings.end(), explained), said.findings.end());
@@ -263,12 +263,12 @@ void add_losses(const RunView& view, Conclusions& said) {
 
 namespace {
 
-/// What Takt timed most often; kNoParent: nothing.
+/// What Takt timed most often; kNoIndex: nothing.
 std::uint32_t most_timed(const Snapshot& run) {
-  std::uint32_t most = PathStats::kNoParent;
+  std::uint32_t most = kNoIndex;
   for (std::uint32_t path = 0; path < run.paths.size(); ++path) {
     const std::uint64_t calls = run.paths[path].host.n();
-    if (calls != 0 && (most == PathStats::kNoParent || calls > run.paths[most].host.n())) { most = path; }
+    if (calls != 0 && (most == kNoIndex || calls > run.paths[most].host.n())) { most = path; }
   }
   return most;
 }
@@ -277,7 +277,7 @@ std::uint32_t most_timed(const Snapshot& run) {
 double cost_of_regions(const Snapshot& run) {
   double regions = 0;
   for (const PathStats& each : run.paths) { regions += static_cast<double>(each.host.n()); }
-  return regions * run.clock.region_cost_ns;
+  return regions * run.clock.region_cost_ns.value_or(0);
 }
 
 }  // namespace
@@ -285,7 +285,7 @@ double cost_of_regions(const Snapshot& run) {
 void add_own_cost(const RunView& view, Conclusions& said) {
   const auto ns = static_cast<double>(view.run.overhead_ns);
   const std::uint32_t path = most_timed(view.run);
-  if (view.is_short() || view.share_of_run(ns) < kLeastOwnShare || path == PathStats::kNoParent) { return; }
+  if (view.is_short() || view.share_of_run(ns) < kLeastOwnShare || path == kNoIndex) { return; }
   const Summary& host = view.run.paths[path].host;
   Finding finding;
   finding.what = "own_cost";
@@ -314,7 +314,7 @@ void add_own_cost(const RunView& view, Conclusions& said) {
   }
   finding.evidence = {{"own_cost", ns, "ns"},        {"own_cost_of_regions", regions_ns, "ns"},
                       {"blocked", blocked_ns, "ns"}, {"calls", static_cast<double>(host.n()), "calls"},
-                      {"mean_call", mean_ns, "ns"},  {"region_cost", view.run.clock.region_cost_ns, "ns"}};
+                      {"mean_call", mean_ns, "ns"},  {"region_cost", view.run.clock.region_cost_ns.value_or(0), "ns"}};
   finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
   said.findings.push_back(std::move(finding));
 }

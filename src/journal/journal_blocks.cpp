@@ -4,6 +4,7 @@
 
 #include "base/encoding.hpp"
 #include "base/text.hpp"
+#include "journal/journal_records.hpp"
 
 #include <algorithm>
 #include <map>
@@ -61,7 +62,7 @@ std::uint32_t row_flags(const Row& row, const Row* before, const Row* newest) {
   flags |= newest != nullptr && newest->series == row.series ? kSameSeries : 0U;
   if (before == nullptr) { return flags; }
   flags |= row.step == wrapped_sum(before->step, 1) ? kNextStep : 0U;
-  flags |= row.period_ns == wrapped_difference(end_of_row(row), end_of_row(*before)) ? kWholePeriod : 0U;
+  flags |= row.period_ns.value_or(-1) == wrapped_difference(end_of_row(row), end_of_row(*before)) ? kWholePeriod : 0U;
   flags |= row.items == before->items ? kSameItems : 0U;
   flags |= same_cells(row, *before) ? kSameCells : 0U;
   return flags;
@@ -74,7 +75,7 @@ void write_row(Encoder& out, const Row& row, const Row* before, const Row* newes
   if ((flags & kNextStep) == 0) { out.number(row.step); }
   out.number(wrapped_difference(row.begin_ns, before == nullptr ? 0 : end_of_row(*before)));
   out.number(static_cast<std::uint64_t>(row.host_ns));
-  if ((flags & kWholePeriod) == 0) { out.number(row.period_ns); }
+  if ((flags & kWholePeriod) == 0) { visit_period(out, row.period_ns); }
   if ((flags & kSameItems) == 0) { out.number(row.items); }
   if ((flags & kSameCells) == 0) {
     out.number(row.cells.size());
@@ -137,9 +138,10 @@ bool read_row(Decoder& in, const Before& rows, Row& row) {
   row.begin_ns = wrapped_sum(row.begin_ns, end_of_row(last));
   row.host_ns = read_time(in);
   if ((flags & kWholePeriod) != 0) {
-    row.period_ns = wrapped_difference(end_of_row(row), end_of_row(last));
+    const std::int64_t period_ns = wrapped_difference(end_of_row(row), end_of_row(last));
+    if (period_ns >= 0) { row.period_ns = period_ns; }
   } else {
-    in.number(row.period_ns);
+    visit_period(in, row.period_ns);
   }
   if ((flags & kSameItems) != 0) {
     row.items = last.items;

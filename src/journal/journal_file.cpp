@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_file.hpp"
 
-#include "base/threads.hpp"
 #include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "journal/journal_format.hpp"
 
 #include <cerrno>

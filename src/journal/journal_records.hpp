@@ -27,7 +27,7 @@ struct PathRecord {
   std::uint32_t index = 0;
   std::string name;
   Kind kind = Kind::other;
-  std::uint32_t parent = PathStats::kNoParent;
+  std::uint32_t parent = kNoIndex;
   std::uint32_t depth = 0;
 };
 
@@ -165,9 +165,12 @@ void visit(Coder& coder, Record& run) {
   coder.text(run.host);
   visit_numbers(coder, run.pid, run.start_unix_ns);
   coder.text(run.directory);
-  if (coder.more()) { coder.number(run.pid_namespace); }
+  if (coder.more()) { visit_known(coder, run.pid_namespace, 0); }
   if (coder.more()) { coder.text(run.takt_version); }
-  if (coder.more()) { visit_numbers(coder, run.process_mark.boot, run.process_mark.start, run.process_mark.image); }
+  if (!coder.more()) { return; }
+  for (auto* each : {&run.process_mark.boot, &run.process_mark.start, &run.process_mark.image}) {
+    visit_known(coder, *each, 0);
+  }
 }
 
 template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>
@@ -180,8 +183,8 @@ void visit(Coder& coder, Record& clock) {
   if (!coder.more()) { return; }  // the first version ended here
   coder.real(clock.worst_error_ppm);
   coder.number(clock.error_since_ns);
-  coder.real(clock.region_cost_ns);
-  if (coder.more()) { coder.real(clock.resolution_ns); }
+  visit_known(coder, clock.region_cost_ns, 0);
+  if (coder.more()) { visit_known(coder, clock.resolution_ns, 0); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, PathRecord> = 0>
@@ -293,15 +296,26 @@ void visit(Coder& coder, Record& record) {
   if (!coder.more()) { return; }  // the first version ended here
   for (auto& line : record.lines) {
     auto& overlap = line.overlap;
-    visit_numbers(coder, overlap.comm_exposed_ns, overlap.io_exposed_ns, overlap.other_exposed_ns);
+    for (auto* each : {&overlap.comm_exposed_ns, &overlap.io_exposed_ns, &overlap.other_exposed_ns}) {
+      visit_known(coder, *each, -1);
+    }
   }  // a later one had a number more for each, which is passed over
+}
+
+/// A negative number is no period.
+template <class Coder, class Period>
+void visit_period(Coder& coder, Period& period) {
+  std::int64_t ns = period.value_or(-1);
+  coder.number(ns);
+  if constexpr (!std::is_const_v<Period>) { period = ns < 0 ? std::nullopt : Period(ns); }
 }
 
 /// What an early row has instead of a number, and everything else.
 template <class Coder, class Number, class Record>
 void visit_row(Coder& coder, Number& number, Record& row) {
-  visit_numbers(coder, number, row.series, row.step, row.begin_ns, row.host_ns, row.period_ns, row.items, row.warmup,
-                row.complete);
+  visit_numbers(coder, number, row.series, row.step, row.begin_ns, row.host_ns);
+  visit_period(coder, row.period_ns);
+  visit_numbers(coder, row.items, row.warmup, row.complete);
   coder.list(row.cells, [](auto& inner, auto& cell) {
     visit_numbers(inner, cell.path, cell.calls, cell.host_ns, cell.device_ns);
   });
@@ -337,9 +351,13 @@ void visit(Coder& coder, Record& period) {
   visit_numbers(coder, period.wall_ns, period.uncovered_ns, period.overhead_ns, period.time_unix_ns, period.failed);
   if (!coder.more()) { return; }  // the first version ended here
   auto& process = period.process;
-  visit_numbers(coder, process.cpu_ns, process.stopped_ns, process.suspended_ns, process.before_ns);
+  visit_known(coder, process.cpu_ns, -1);
+  visit_numbers(coder, process.stopped_ns, process.suspended_ns, process.before_ns);
   if (coder.more()) { coder.number(process.earlier_sessions); }
-  if (coder.more()) { visit_numbers(coder, process.waited_ns, process.processors); }
+  if (coder.more()) {
+    visit_known(coder, process.waited_ns, -1);
+    visit_known(coder, process.processors, 0);
+  }
   if (coder.more()) { coder.number(process.blocked_ns); }
 }
 
@@ -356,7 +374,7 @@ template <class Coder, class Record, OnlyFor<Record, Uncaught> = 0>
 void visit(Coder& coder, Record& uncaught) {
   coder.text(uncaught.type);
   coder.text(uncaught.message);
-  coder.number(uncaught.thread);
+  visit_known(coder, uncaught.thread, kNoIndex);
   coder.list(uncaught.open, [](auto& inner, auto& path) { inner.number(path); });
 }
 
@@ -396,14 +414,17 @@ void visit(Coder& coder, Record& record) {
     inner.number(meter.number);
     for (auto* text : {&meter.name, &meter.model, &meter.id, &meter.caveat, &meter.lost}) { inner.text(*text); }
     inner.list(meter.quantities, [](auto& innermost, auto& quantity) { visit_enum(innermost, quantity); });
-    visit_numbers(inner, meter.memory_bytes, meter.power_limit_mw, meter.processors, meter.interval_ns);
+    visit_known(inner, meter.memory_bytes, 0);
+    visit_known(inner, meter.power_limit_mw, 0);
+    visit_known(inner, meter.processors, 0);
+    inner.number(meter.interval_ns);
   });
   coder.list(record.unsampled, [](auto& inner, auto& each) {
     inner.text(each.what);
     inner.text(each.why);
   });
   if (!coder.more()) { return; }  // the first version ended here
-  for (auto& meter : record.meters) { coder.number(meter.reserved_bytes); }
+  for (auto& meter : record.meters) { visit_known(coder, meter.reserved_bytes, -1); }
 }
 
 template <class Coder, class Figures>
@@ -426,7 +447,7 @@ void visit(Coder& coder, Record& record) {
     visit_numbers(inner, meter.samples, meter.first_ns, meter.last_ns, meter.slowed_ns);
     visit_enum(inner, meter.energy.source);
     inner.real(meter.energy.joules);
-    inner.real(meter.energy.by_power_joules);
+    visit_known(inner, meter.energy.by_power_joules, -1);
     inner.number(meter.energy.step_ns);
     inner.list(meter.figures, [](auto& innermost, auto& figures) { visit_figures(innermost, figures); });
     inner.list(meter.slowed, [](auto& innermost, auto& slowed) {

@@ -146,11 +146,11 @@ std::uint64_t cut_depth(std::vector<PathStats>& paths) {
   std::vector<std::size_t> bytes(paths.size());  // spelled out
   for (std::size_t index = 0; index < paths.size(); ++index) {
     PathStats& path = paths[index];
-    const bool at_top = path.parent == PathStats::kNoParent;
+    const bool at_top = path.parent == kNoIndex;
     path.depth = at_top ? 0 : paths[path.parent].depth + 1;
     bytes[index] = path.name.size() + (at_top ? 0 : 1 + bytes[path.parent]);
     if (path.depth >= kMostDepth || (!at_top && all_bytes + bytes[index] > kMostSpelledBytes)) {
-      path.parent = PathStats::kNoParent;
+      path.parent = kNoIndex;
       path.depth = 0;
       bytes[index] = path.name.size();
       ++cut;
@@ -279,7 +279,7 @@ bool JournalState::use(ClockInfo& clock) {
 
 bool JournalState::use(PathRecord& record) {
   // Parents stand before their children: whoever walks up comes to an end.
-  const bool at_top = record.parent == PathStats::kNoParent;
+  const bool at_top = record.parent == kNoIndex;
   if ((!at_top && record.parent >= record.index) || !has_path(record.index)) { return false; }
   PathStats& path = state_.paths[record.index];
   path.name = record.name.substr(0, kLongestPathName);
@@ -335,7 +335,7 @@ bool JournalState::use(OpenRecord& record) {
 
 bool JournalState::has_all_of(const Row& row) {
   return has_series(row.series) && std::all_of(row.cells.begin(), row.cells.end(), [this](const Cell& each) {
-           return each.path == Cell::kOther || has_path(each.path);
+           return each.path == kNoIndex || has_path(each.path);
          });
 }
 
@@ -379,7 +379,7 @@ bool JournalState::use(RowAmendment& amendment) {
   if (found == early_.end()) { return true; }  // told before, or its row is lost and counted
   Row& row = found->second;
   for (const AmendedCell& each : amendment.cells) {
-    if (each.place > row.cells.size() || (each.path != Cell::kOther && !has_path(each.path))) { return false; }
+    if (each.place > row.cells.size() || (each.path != kNoIndex && !has_path(each.path))) { return false; }
     if (each.place == row.cells.size()) { row.cells.push_back({each.path, 1, row.host_ns, Cell::kAbsent}); }
     row.cells[each.place].device_ns = each.device_ns;
   }
@@ -465,7 +465,7 @@ bool JournalState::use(PeriodRecord& period) {
 bool JournalState::use(Uncaught& uncaught) {
   const bool sound =
       std::all_of(uncaught.open.begin(), uncaught.open.end(), [this](std::uint32_t path) { return has_path(path); }) &&
-      (uncaught.thread == Uncaught::kNoThread || has_thread(uncaught.thread));
+      (!uncaught.thread || has_thread(*uncaught.thread));
   if (!sound) { return false; }
   state_.uncaught = std::move(uncaught);
   state_.uncaught.happened = true;

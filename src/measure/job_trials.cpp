@@ -20,8 +20,7 @@ TrialRate rate_of_all(const std::vector<TrialResults>& ranks, unsigned kind) {
     items += static_cast<double>(one.items);
     if (one.ns > all.ns) { all = one; }
   }
-  const double factor = items / static_cast<double>(all.items);
-  for (double* each : {&all.per_s, &all.low, &all.high}) { *each *= factor; }
+  scale(all, items / static_cast<double>(all.items));
   all.items = static_cast<std::uint64_t>(std::min(items, 9e18));
   return all;
 }

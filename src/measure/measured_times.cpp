@@ -95,8 +95,8 @@ bool add_energy(Measurement& measurement, Meter::Kind kind) {
   double error = 0;
   std::string names;
   for (const MeasuredMeter& each : measurement.meters) {
-    if (each.kind != kind || !each.has_energy) { continue; }
-    joules += each.joules;
+    if (each.kind != kind || !each.joules) { continue; }
+    joules += *each.joules;
     error += each.error_joules;
     names += (names.empty() ? "" : " + ") + each.name;
   }
@@ -166,9 +166,8 @@ void each_around(const TimedValues& readings, std::vector<MeasuredRun>& runs, Us
 }
 
 void note_device(const TimedValues& clocks, const TimedValues& slowdowns, std::vector<MeasuredRun>& runs) {
-  each_around(clocks, runs, [](MeasuredRun& run, std::int64_t mhz) {
-    run.clock_mhz = run.clock_mhz == MeasuredRun::kUnknown ? mhz : std::min(run.clock_mhz, mhz);
-  });
+  each_around(clocks, runs,
+              [](MeasuredRun& run, std::int64_t mhz) { run.clock_mhz = std::min(run.clock_mhz.value_or(mhz), mhz); });
   each_around(slowdowns, runs,
               [](MeasuredRun& run, std::int64_t bits) { run.slowdowns |= static_cast<std::uint32_t>(bits); });
 }
@@ -219,7 +218,7 @@ void note_surroundings(const std::vector<Meter>& meters, const std::vector<Sampl
         break;
       case Meter::Kind::machine:
         machine = of(Quantity::cpu_time);
-        processors = meters[meter].processors;
+        processors = meters[meter].processors.value_or(0);
         break;
       case Meter::Kind::processors:
         break;
@@ -235,9 +234,8 @@ MeasuredNotes notes_on(const std::vector<MeasuredRun>& runs) noexcept {
     notes.slowdowns |= run.slowdowns;
     notes.switched_runs += run.forced_switches != 0 ? 1 : 0;
     notes.others_busy = std::max(notes.others_busy, run.others_busy);
-    if (run.clock_mhz == MeasuredRun::kUnknown) { continue; }
-    const bool first = notes.least_clock_mhz == MeasuredNotes::kUnknown;
-    notes.least_clock_mhz = first ? run.clock_mhz : std::min(notes.least_clock_mhz, run.clock_mhz);
+    if (!run.clock_mhz) { continue; }
+    notes.least_clock_mhz = std::min(notes.least_clock_mhz.value_or(*run.clock_mhz), *run.clock_mhz);
     notes.most_clock_mhz = std::max(notes.most_clock_mhz, run.clock_mhz);
   }
   return notes;

@@ -114,11 +114,13 @@ TrialRate rate_of(const std::vector<Trial>& trials, bool has_device) {
   const double factor = std::max(of_windows, of_trials);
   rate.over_trials = of_trials >= of_windows;
   if (rate.over_trials) { rate.n = trials.size(); }
-  if (factor > 0) {
-    rate.low = rate.per_s / factor;
-    rate.high = rate.per_s * factor;
-  }
+  if (factor > 0) { rate.interval = TrialInterval{rate.per_s / factor, rate.per_s * factor}; }
   return rate;
+}
+
+void scale(TrialRate& rate, double factor) noexcept {
+  rate.per_s *= factor;
+  if (rate.interval) { rate.interval = TrialInterval{rate.interval->low * factor, rate.interval->high * factor}; }
 }
 
 void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& counted) {
@@ -134,7 +136,7 @@ void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& c
     if (counted[kind]) { continue; }
     TrialRate& rate = results.kinds[kind];
     rate.items = static_cast<std::uint64_t>(std::llround(a_step * static_cast<double>(rate.items)));
-    for (double* each : {&rate.per_s, &rate.low, &rate.high}) { *each *= a_step; }
+    scale(rate, a_step);
   }
 }
 
@@ -151,7 +153,7 @@ std::string short_rate(double per_s) {
                          : human_rate(per_s);
 }
 
-/// The three rates, and what FULL is of the slower of the two others.
+/// The three rates, each with an interval, and what FULL is of the slower of the two others.
 struct ThreeRates {
   const TrialRate& io;
   const TrialRate& synthetic;
@@ -165,13 +167,17 @@ struct ThreeRates {
         synthetic(results.of(TrialKind::synthetic)),
         full(results.of(TrialKind::full)),
         of_slower(full.per_s / std::min(io.per_s, synthetic.per_s)),
-        low(full.low / std::min(io.high, synthetic.high)),
-        high(full.high / std::min(io.low, synthetic.low)) {}
+        low(full.interval->low / std::min(io.interval->high, synthetic.interval->high)),
+        high(full.interval->high / std::min(io.interval->low, synthetic.interval->low)) {}
 
   /// How much of what can be hidden is: 0 where one runs after the other, 1 where the shorter one costs nothing.
   double overlap() const noexcept { return overlap_of(io.per_s, synthetic.per_s, full.per_s); }
-  double overlap_low() const noexcept { return overlap_of(io.high, synthetic.high, full.low); }
-  double overlap_high() const noexcept { return overlap_of(io.low, synthetic.low, full.high); }
+  double overlap_low() const noexcept {
+    return overlap_of(io.interval->high, synthetic.interval->high, full.interval->low);
+  }
+  double overlap_high() const noexcept {
+    return overlap_of(io.interval->low, synthetic.interval->low, full.interval->high);
+  }
 
  private:
   static double overlap_of(double io, double synthetic, double full) noexcept {
@@ -188,8 +194,8 @@ Finding finding_of(const ThreeRates& rates, const std::string& unit, const char*
   const auto add = [&](const char* name, const TrialRate& rate) {
     const std::string begin = name;
     finding.evidence.push_back({begin, rate.per_s, a_second});
-    finding.evidence.push_back({begin + "_low", rate.low, a_second});
-    finding.evidence.push_back({begin + "_high", rate.high, a_second});
+    finding.evidence.push_back({begin + "_low", rate.interval->low, a_second});
+    finding.evidence.push_back({begin + "_high", rate.interval->high, a_second});
   };
   add("full", rates.full);
   add("io", rates.io);
@@ -204,8 +210,8 @@ Finding finding_of(const ThreeRates& rates, const std::string& unit, const char*
 }
 
 std::string slower_one(const ThreeRates& rates) {
-  if (rates.io.high < rates.synthetic.low) { return "IO is the slower one"; }
-  if (rates.synthetic.high < rates.io.low) { return "SYNTHETIC is the slower one"; }
+  if (rates.io.interval->high < rates.synthetic.interval->low) { return "IO is the slower one"; }
+  if (rates.synthetic.interval->high < rates.io.interval->low) { return "SYNTHETIC is the slower one"; }
   return "which of these is slower is not known";
 }
 
@@ -213,12 +219,13 @@ std::string slower_one(const ThreeRates& rates) {
 /// slower one: how well they overlap does not matter.
 bool is_one_alone(const ThreeRates& rates) noexcept {
   const double often = kBound / (1 - kBound);
-  return rates.io.low >= often * rates.synthetic.high || rates.synthetic.low >= often * rates.io.high;
+  return rates.io.interval->low >= often * rates.synthetic.interval->high ||
+         rates.synthetic.interval->low >= often * rates.io.interval->high;
 }
 
 bool has_three_intervals(const TrialResults& results) {
   return std::all_of(results.kinds.begin(), results.kinds.end(),
-                     [](const TrialRate& each) { return each.has_interval() && each.low > 0; });
+                     [](const TrialRate& each) { return each.interval.has_value(); });
 }
 
 }  // namespace
@@ -251,11 +258,11 @@ void conclude_trials(TrialResults& results) {
   } else if (rates.low < kBound && !is_one_alone(rates)) {
     results.untold = detail::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}",
                                     rates.low, rates.high, kBound);
-  } else if (rates.io.high < rates.synthetic.low) {
+  } else if (rates.io.interval->high < rates.synthetic.interval->low) {
     tell("input_bound", detail::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
                                        told_rate(rates.full.per_s), results.unit, told_rate(rates.io.per_s),
                                        told_rate(rates.synthetic.per_s)));
-  } else if (rates.synthetic.high < rates.io.low) {
+  } else if (rates.synthetic.interval->high < rates.io.interval->low) {
     tell("compute_bound",
          detail::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
                         told_rate(rates.full.per_s), results.unit, told_rate(rates.synthetic.per_s),

@@ -37,6 +37,9 @@ TrialRate rate_of(const std::vector<Trial>& trials, bool has_device);
 /// Has each kind count samples, if one of them does: the others have as many a step. Any thread.
 void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& counted);
 
+/// Counts other items: so many of them are one of those before. Any thread.
+void scale(TrialRate& rate, double factor) noexcept;
+
 /// By so much of the slower of IO and SYNTHETIC, or more, FULL is bound by that one; below, loading and computing do
 /// not overlap.
 inline constexpr double kBound = 0.9;

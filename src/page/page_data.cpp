@@ -237,14 +237,13 @@ JsonText PagePaths::json() const {
   JsonText all = JsonText::array();
   for (const std::uint32_t index : shown_) {
     const PathStats& path = snapshot_.paths[index];
-    const double share = snapshot_.share_of_parent(index);
     JsonText json = JsonText::object();
     json.add("name", fit(printable(path.name), kLongestName));
     json.add("parent", number(path.parent));
     json.add("kind", to_string(path.kind));
     json.add("self_ns", path.self_ns);
     json.add("so_far_ns", snapshot_.time_so_far_ns(index));
-    json.add("share", share < 0 ? JsonText() : JsonText(share));
+    json.add("share", snapshot_.share_of_parent(index));
     add_summary(json, path.host);
     if (path.device.n() != 0) {
       JsonText device = JsonText::object();

@@ -75,8 +75,7 @@ std::string steps_html(const PageSeries& series, const Snapshot& snapshot) {
   }
   HtmlTable worst("worst-table", "The longest steps after warm-up", {{"step"}, {"time", true}, {"longer by most in"}});
   for (const WorstStep& step : series.worst) {
-    worst.add(
-        {detail::format("{}", step.step), page_time(step.ns), phase_name(step.path, snapshot, PathStats::kNoParent)});
+    worst.add({detail::format("{}", step.step), page_time(step.ns), phase_name(step.path, snapshot, kNoIndex)});
   }
   return "<details><summary>Step time in numbers</summary><div class=\"pair\">" + tenths.html() +
          (series.worst.empty() ? "" : worst.html()) + "</div></details>\n";
@@ -95,8 +94,7 @@ std::string phases_html(const PageSeries& series, const Snapshot& snapshot, std:
   if (series.streams.empty()) { return table.html(); }
   HtmlTable streams("streams-table", "Stream spans", {{"stream span of"}, {"mean a step", true}});
   for (const StepPhase& each : series.streams) {
-    streams.add(
-        {phase_name(each.path, snapshot, PathStats::kNoParent), page_time(static_cast<double>(each.total_ns) / steps)});
+    streams.add({phase_name(each.path, snapshot, kNoIndex), page_time(static_cast<double>(each.total_ns) / steps)});
   }
   return "<div class=\"pair\">" + table.html() + streams.html() + "</div>\n";
 }
@@ -111,13 +109,13 @@ std::string tree_html(const Snapshot& snapshot, const PagePaths& paths) {
   for (const std::uint32_t index : paths.shown()) {
     const PathStats& path = snapshot.paths[index];
     const Summary& host = path.host;
-    const double share = snapshot.share_of_parent(index);
+    const std::optional<double> share = snapshot.share_of_parent(index);
     std::vector<std::string> cells = {fit(printable(path.name), PagePaths::kLongestName),
                                       to_string(path.kind),
                                       human_count(host.n()),
                                       page_time(snapshot.time_so_far_ns(index)),
                                       page_time(path.self_ns),
-                                      share < 0 ? "-" : percent(share, 1),
+                                      share ? percent(*share, 1) : "-",
                                       measured_time(host, host.mean_ns()),
                                       percentile_text(host, 0.5),
                                       percentile_text(host, 0.99),
@@ -190,7 +188,7 @@ namespace {
 
 /// The Batch in which the run spent most: its throughput, and its place in Snapshot::paths.
 struct MainSteps {
-  std::uint32_t path = PathStats::kNoParent;  // there are no steps
+  std::uint32_t path = kNoIndex;  // there are no steps
   Throughput throughput;
   std::uint64_t steps = 0;  // of the process that has most there
   std::uint64_t warmup = 0;
@@ -264,8 +262,8 @@ std::string ranks_tile(const RunPage& page) {
                : "";
   }
   std::string below = "in these figures";
-  if (page.job->comparison.efficiency.parallel > 0) {
-    below = detail::format("parallel efficiency {}", percent(page.job->comparison.efficiency.parallel, 1));
+  if (page.job->comparison.efficiency) {
+    below = detail::format("parallel efficiency {}", percent(page.job->comparison.efficiency->parallel, 1));
   }
   return tile("ranks", human_count(page.job->record.wall.ranks), "", below);
 }
@@ -308,7 +306,7 @@ std::string figures_html(const RunPage& page) {
   const Snapshot& snapshot = *page.figures;
   const MainSteps main = main_steps(snapshot);
   std::string html = "<dl class=\"tiles\">\n";
-  if (main.path != PathStats::kNoParent) {
+  if (main.path != kNoIndex) {
     html += throughput_tile(main.throughput, item_unit(snapshot)) + step_tile(snapshot, main);
     html += tile("steps", human_count(main.steps), "",
                  main.warmup == 0 ? "without warm-up" : human_count(main.warmup) + " of them warm-up");

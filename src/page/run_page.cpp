@@ -192,7 +192,7 @@ class RunPageMaker {
   std::string body() const {
     const bool has_steps = !drawn_.empty();
     const std::string no_steps = "<p class=\"quiet\">" + std::string(why_no_steps()) + "</p>\n";
-    const std::uint32_t batch = has_steps ? steps_.series[drawn_.front().index].path : PathStats::kNoParent;
+    const std::uint32_t batch = has_steps ? steps_.series[drawn_.front().index].path : kNoIndex;
     return filled(kPageRunBody.text,
                   {{"version", page_version()},
                    {"name", html_text(figures_.run.name)},
@@ -312,7 +312,7 @@ class RunPageMaker {
   bool ends_with_epochs(const Series& series, const PageSeries& drawn) const {
     if (series.path >= steps_.paths.size()) { return false; }
     const std::uint32_t parent = steps_.paths[series.path].parent;
-    return parent != PathStats::kNoParent && steps_.paths[parent].name == Epoch.name() &&
+    return parent != kNoIndex && steps_.paths[parent].name == Epoch.name() &&
            drawn.all_breaks + 1 == steps_.paths[parent].host.n() + (steps_.finished ? 0 : 1);
   }
 

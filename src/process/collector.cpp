@@ -18,7 +18,7 @@ std::size_t bytes_of(const Row& row) noexcept {
 }
 
 std::uint32_t path_of(const std::vector<std::uint32_t>& paths, std::uint32_t node) noexcept {
-  return node < paths.size() ? paths[node] : Cell::kOther;
+  return node < paths.size() ? paths[node] : kNoIndex;
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
   row.step = record.step;
   row.begin_ns = static_cast<std::int64_t>(record.begin_ns);
   row.host_ns = static_cast<std::int64_t>(record.end_ns - record.begin_ns);
-  row.period_ns = record.period_ns;
+  if (record.period_ns >= 0) { row.period_ns = record.period_ns; }
   row.items = record.items;
   row.warmup = (record.flags & RowRecord::kWarmup) != 0;
   waiting.number = record.row;
@@ -88,7 +88,7 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
   while (word != end) {
     CellRecord cell;
     word = PackedCell::get(word, cell);
-    row.cells.push_back({cell.node == CellRecord::kOther ? Cell::kOther : path_of(paths, cell.node), cell.calls,
+    row.cells.push_back({cell.node == CellRecord::kOther ? kNoIndex : path_of(paths, cell.node), cell.calls,
                          cell.host_ns, cell.device_ns});
   }
   release_old(record.series, record.row);
@@ -110,7 +110,7 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
     waiting.row.complete = false;
   } else {
     const std::uint32_t path =
-        record.node == CellRecord::kOther ? Cell::kOther : path_of(paths, static_cast<std::uint32_t>(record.node));
+        record.node == CellRecord::kOther ? kNoIndex : path_of(paths, static_cast<std::uint32_t>(record.node));
     Cell* cell = nullptr;
     for (Cell& each : waiting.row.cells) {
       if (each.path == path) { cell = &each; }

@@ -6,7 +6,7 @@
 
 #include "process/device_time_lines.hpp"
 #include "record/clock.hpp"
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 #include "record/outbox.hpp"
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "process/snapshot_reader.hpp"
 #include "process/threads.hpp"
 #include "record/clock.hpp"
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 #include "record/recorder.hpp"
 #include "record/shared.hpp"
 

@@ -3,7 +3,7 @@
 #include "process/snapshot_reader.hpp"
 
 #include "record/fold.hpp"
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 
 #include <takt/snapshot.hpp>
 
@@ -15,12 +15,12 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 std::uint32_t Totals::path_of(const Node* node) {
-  if (node->parent == nullptr) { return PathStats::kNoParent; }
+  if (node->parent == nullptr) { return kNoIndex; }
   return path_below(path_of(node->parent), node->key);
 }
 
 std::uint32_t Totals::path_below(std::uint32_t parent, TreeKey key) {
-  Node* const above = parent == PathStats::kNoParent ? tree_.root() : tree_.node(parent);
+  Node* const above = parent == kNoIndex ? tree_.root() : tree_.node(parent);
   const Node* const here = tree_.child(above, key);
   if (here != tree_.overflow()) { return here->index; }
   if (tree_.nodes() + 1 < Tree::kMaxNodes) { throw std::bad_alloc(); }
@@ -36,7 +36,7 @@ std::uint32_t Totals::overflow_path() {
 void Totals::number(const Tree& tree, std::vector<std::uint32_t>& paths) {
   while (paths.size() < tree.nodes()) {
     const Node* const node = tree.node(static_cast<std::uint32_t>(paths.size()));
-    const std::uint32_t parent = node->parent->parent == nullptr ? PathStats::kNoParent : paths[node->parent->index];
+    const std::uint32_t parent = node->parent->parent == nullptr ? kNoIndex : paths[node->parent->index];
     paths.push_back(path_below(parent, node->key));
   }
 }
@@ -200,8 +200,8 @@ void SnapshotReader::read_paths(Snapshot& snapshot) const {
     const auto key = static_cast<KeyIndex>(node->key);
     path.name = keys_.name(key);
     path.kind = keys_.kind(key);
-    path.parent = node->parent->parent == nullptr ? PathStats::kNoParent : node->parent->index;
-    path.depth = path.parent == PathStats::kNoParent ? 0 : snapshot.paths[path.parent].depth + 1;
+    path.parent = node->parent->parent == nullptr ? kNoIndex : node->parent->index;
+    path.depth = path.parent == kNoIndex ? 0 : snapshot.paths[path.parent].depth + 1;
   }
 }
 

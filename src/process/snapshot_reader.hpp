@@ -5,7 +5,7 @@
 #include "process/collector.hpp"
 #include "process/threads.hpp"
 #include "record/clock.hpp"
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 #include "record/shared.hpp"
 
 #include <takt/detail/tree.hpp>
@@ -26,7 +26,7 @@ class Totals {
  public:
   Totals() noexcept : tree_(kEpochKey, kBatchKey) {}
 
-  /// The path at which a node of any tree stands; PathStats::kNoParent for a root.
+  /// The path at which a node of any tree stands; kNoIndex for a root.
   /// \throws std::bad_alloc rather than that a path which has room ends up where those without go.
   std::uint32_t path_of(const Node* node);
   /// The path of all that has no place: the tree keeps one for it. \throws std::bad_alloc

@@ -32,8 +32,8 @@ std::int64_t length_of(Intervals& intervals) {
 }
 
 /// Of which one may be absent.
-void add_exposed(std::int64_t& sum, std::int64_t ns) noexcept {
-  if (ns != Overlap::kAbsent) { sum = ns + (sum == Overlap::kAbsent ? 0 : sum); }
+void add_exposed(std::optional<std::int64_t>& sum, std::optional<std::int64_t> ns) noexcept {
+  if (ns) { sum = *ns + sum.value_or(0); }
 }
 
 void add_wait(Overlap& overlap, const PlacedSpan& span) noexcept {

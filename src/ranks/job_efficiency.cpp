@@ -13,11 +13,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-JobEfficiency efficiency_of(const StepTimes& times) {
-  if (!tells_waits(times)) { return {}; }
+std::optional<JobEfficiency> efficiency_of(const StepTimes& times) {
+  if (!tells_waits(times)) { return std::nullopt; }
   for (const std::vector<std::size_t>& group : groups_of(times)) {
     const bool compared = group.size() > 1 && times.steps() >= kLeastSteps;
-    if (compared && hidden_wait_of(times, group).ns > 0) { return {}; }
+    if (compared && hidden_wait_of(times, group).ns > 0) { return std::nullopt; }
   }
   double most = 0;
   double sum = 0;
@@ -27,9 +27,9 @@ JobEfficiency efficiency_of(const StepTimes& times) {
     most = std::max(most, busy);
     sum += busy;
   }
-  JobEfficiency efficiency;
   const double job = times.job_ns();
-  if (most <= 0 || job <= 0) { return efficiency; }
+  if (most <= 0 || job <= 0) { return std::nullopt; }
+  JobEfficiency efficiency;
   efficiency.load_balance = sum / static_cast<double>(times.ranks().size()) / most;
   efficiency.communication = most / job;
   efficiency.parallel = efficiency.load_balance * efficiency.communication;
@@ -61,13 +61,14 @@ struct StageTime {
   double busy_ns = 0;
 };
 
-/// Of all ranks that tell them; 0 where they differ.
-unsigned common_micro_batches(const std::vector<JobRank>& ranks) {
-  unsigned all = 0;
+/// Of all ranks that tell them; nothing if they differ.
+std::optional<unsigned> common_micro_batches(const std::vector<JobRank>& ranks) {
+  std::optional<unsigned> all;
   for (const JobRank& each : ranks) {
     const unsigned one = each.micro_batches;
-    if (one != 0 && all != 0 && one != all) { return 0; }
-    if (one != 0) { all = one; }
+    if (one == 0) { continue; }
+    if (all && one != *all) { return std::nullopt; }
+    all = one;
   }
   return all;
 }
@@ -92,8 +93,8 @@ Pipeline pipeline_of(const StepTimes& times, const std::vector<JobRank>& ranks) 
     pipeline.stages.push_back({stage, sum.ranks, sum.steps_ns > 0 ? 1 - sum.busy_ns / sum.steps_ns : 0});
   }
   pipeline.micro_batches = common_micro_batches(ranks);
-  if (pipeline.micro_batches != 0) {
-    pipeline.ideal = ideal_bubble(static_cast<unsigned>(spent.size()), pipeline.micro_batches);
+  if (pipeline.micro_batches) {
+    pipeline.ideal = ideal_bubble(static_cast<unsigned>(spent.size()), *pipeline.micro_batches);
   }
   return pipeline;
 }

@@ -7,14 +7,15 @@
 #include <takt/job.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Of the ranks in it; empty where these do not tell where they wait (told_waits.hpp). Any thread.
-JobEfficiency efficiency_of(const StepTimes& times);
+/// Of the ranks in it; nothing if these do not tell where they wait (told_waits.hpp), or took no time. Any thread.
+std::optional<JobEfficiency> efficiency_of(const StepTimes& times);
 
 /// What share of its steps a group waits: in a pipeline, the bubble of a stage.
 struct GroupWait {

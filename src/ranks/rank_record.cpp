@@ -29,7 +29,7 @@ RankRecord record_of(const Snapshot& snapshot) {
   std::vector<RankPathName> names;
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& each = snapshot.paths[path];
-    RankPathName name = each.parent == PathStats::kNoParent ? RankPathName() : names[each.parent];
+    RankPathName name = each.parent == kNoIndex ? RankPathName() : names[each.parent];
     name.push_back(each.name);
     Place& place = places[name];
     place.kind = std::min(place.kind, each.kind);

@@ -29,13 +29,17 @@ struct RankPath {
 /// The names of a path from the outermost region on. Names may hold any character, so that no joined text is as good.
 using RankPathName = std::vector<std::string>;
 
+}  // namespace detail
+
 /// What ranks contribute to the figures of a job: that of one rank, or of any number of them. All integers;
 /// merge_into() is commutative and associative, so that files and messages give the same bits in any order and by any
 /// tree. It takes each rank once, and does not notice one that comes twice. A value; one thread at a time.
 struct RankRecord {
-  RankSpread wall;  ///< how long each rank ran; `wall.ranks` are all that are in the record
-  std::map<RankPathName, RankPath> paths;
+  detail::RankSpread wall;  ///< how long each rank ran; `wall.ranks` are all that are in the record
+  std::map<detail::RankPathName, detail::RankPath> paths;
 };
+
+namespace detail {
 
 /// Adds one path of one rank. REQUIRES: not yet added for this rank.
 /// \param open_ns of regions there that have not ended.

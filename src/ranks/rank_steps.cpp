@@ -61,9 +61,10 @@ std::int64_t exposed_ns(const Snapshot& snapshot, const Row& row) {
       std::any_of(row.cells.begin(), row.cells.end(), [](const Cell& each) { return each.device_ns >= 0; });
   if (!on_streams && row.complete) { return 0; }
   const Exposed exposed = Exposed::of(snapshot, row);
-  const bool known = exposed.comm_ns != Exposed::kAbsent || exposed.other_ns != Exposed::kAbsent;
+  const bool known = exposed.comm_ns || exposed.other_ns;
   if (!known || !row.complete) { return RankSteps::Step::kUnknown; }
-  return static_cast<std::int64_t>(bounded_sum(positive_ns(exposed.comm_ns), positive_ns(exposed.other_ns)));
+  return static_cast<std::int64_t>(
+      bounded_sum(positive_ns(exposed.comm_ns.value_or(0)), positive_ns(exposed.other_ns.value_or(0))));
 }
 
 }  // namespace

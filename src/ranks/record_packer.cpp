@@ -42,9 +42,7 @@ class RecordPacker {
     std::vector<std::size_t> next(first_);
     for (std::uint32_t path = 0; path < paths_.size(); ++path) { children_[next[parent_of(paths_[path])]++] = path; }
   }
-  std::size_t parent_of(const PathStats& path) const noexcept {
-    return path.parent == PathStats::kNoParent ? top() : path.parent;
-  }
+  std::size_t parent_of(const PathStats& path) const noexcept { return path.parent == kNoIndex ? top() : path.parent; }
   void arrange_children_of(std::size_t path) {
     arranged_.insert(arranged_.end(), children_.begin() + static_cast<std::ptrdiff_t>(first_[path]),
                      children_.begin() + static_cast<std::ptrdiff_t>(first_[path + 1]));

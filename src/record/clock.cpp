@@ -303,7 +303,7 @@ ClockInfo Clock::info() const {
   info.error_since_ns = static_cast<std::int64_t>(counter ? segment_[segment].base_ns
                                                           : monotonic_base_ns_.load(std::memory_order_relaxed));
   info.empty_region_ns = empty_region_ns_;
-  info.resolution_ns = resolution_ns_;
+  if (resolution_ns_ > 0) { info.resolution_ns = resolution_ns_; }
   info.fallbacks = fallbacks_.load(std::memory_order_relaxed);
   return info;
 }

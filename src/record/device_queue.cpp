@@ -5,7 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "record/device_look.hpp"
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 #include "record/recorder.hpp"
 
 #include <string_view>

@@ -5,7 +5,7 @@
 #include "record/clock.hpp"
 #include "record/device_queue.hpp"
 #include "record/fold.hpp"
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 #include "record/shared.hpp"
 #include "record/step_rows.hpp"
 #include "record/step_series.hpp"

@@ -115,8 +115,8 @@ struct Place {
 };
 
 std::string share_of(const Place& at) {
-  const double share = at.snapshot.share_of_parent(at.index);
-  return share < 0 ? "-" : detail::percent(share, 1);
+  const std::optional<double> share = at.snapshot.share_of_parent(at.index);
+  return share ? detail::percent(*share, 1) : "-";
 }
 
 struct Column {

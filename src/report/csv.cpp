@@ -101,9 +101,9 @@ std::string CsvRows::of(const Row& row, std::string_view prefix) const {
   const std::string head = std::string(prefix) + columns_of_row(row);
   const Exposed exposed = Exposed::of(snapshot_, row);
   std::string tail = ",";
-  add_present(tail, exposed.comm_ns);
+  add_present(tail, exposed.comm_ns.value_or(-1));
   tail += ',';
-  add_present(tail, exposed.io_ns);
+  add_present(tail, exposed.io_ns.value_or(-1));
   tail += '\n';
   if (row.cells.empty()) { return head + ",,,," + tail; }
   std::string out;
@@ -133,7 +133,7 @@ std::string CsvRows::columns_of_row(const Row& row) const {
   out.append(path(series.path)).append(1, ',').append(thread).append(1, ',');
   add_column(row.begin_ns);
   add_column(row.host_ns);
-  add_present(out, row.period_ns);
+  add_present(out, row.period_ns.value_or(-1));
   out += ',';
   add_column(row.items);
   out.append(row.warmup ? "1," : "0,").append(row.complete ? "1" : "0");

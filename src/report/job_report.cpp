@@ -250,11 +250,11 @@ std::vector<std::string> bounds_of(const JobReport& job) {
 }
 
 std::vector<std::string> efficiency_line(const RankComparison& comparison) {
-  const JobEfficiency& efficiency = comparison.efficiency;
-  if (efficiency.parallel <= 0) { return {}; }
+  const std::optional<JobEfficiency>& efficiency = comparison.efficiency;
+  if (!efficiency) { return {}; }
   return {detail::format("parallel efficiency {}: load balance {}, communication efficiency {}, over {} steps",
-                         percent(efficiency.parallel, 1), percent(efficiency.load_balance, 1),
-                         percent(efficiency.communication, 1), human_count(comparison.steps))};
+                         percent(efficiency->parallel, 1), percent(efficiency->load_balance, 1),
+                         percent(efficiency->communication, 1), human_count(comparison.steps))};
 }
 
 /// How long each stage waits, beside the ideal.
@@ -267,9 +267,9 @@ std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
   }
   if (pipeline.stages.size() > kMostStages) { waits += ", ..."; }
   const std::string ideal =
-      pipeline.micro_batches == 0
-          ? "the parameter micro_batches, the same on all ranks, tells what is ideal"
-          : detail::format("ideal is {}, with {} micro-batches", percent(pipeline.ideal, 1), pipeline.micro_batches);
+      pipeline.micro_batches && pipeline.ideal
+          ? detail::format("ideal is {}, with {} micro-batches", percent(*pipeline.ideal, 1), *pipeline.micro_batches)
+          : "the parameter micro_batches, the same on all ranks, tells what is ideal";
   return {detail::format("pipeline of {} stages, which wait for {} of their steps; {}", pipeline.stages.size(), waits,
                          ideal)};
 }
@@ -357,7 +357,7 @@ class JobPaths {
   JobPaths(const RankRecord& record, const Snapshot& first) : record_(record) {
     std::vector<RankPathName> names;
     for (const PathStats& each : first.paths) {
-      RankPathName name = each.parent == PathStats::kNoParent ? RankPathName() : names[each.parent];
+      RankPathName name = each.parent == kNoIndex ? RankPathName() : names[each.parent];
       name.push_back(each.name);
       take(name);
       names.push_back(std::move(name));
@@ -376,7 +376,7 @@ class JobPaths {
       const std::vector<RankPathName>& below = below_[name];
       for (auto at = below.rbegin(); at != below.rend(); ++at) { waiting.push_back({&*at, path}); }
     };
-    add_below({}, PathStats::kNoParent);
+    add_below({}, kNoIndex);
     std::vector<JobPath> paths;
     while (!waiting.empty()) {
       const Waiting next = waiting.back();

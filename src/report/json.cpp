@@ -101,27 +101,22 @@ Json clock(const ClockInfo& clock) {
       {"error_since_ns", clock.error_since_ns},
       {"empty_region_ns", clock.empty_region_ns},
       {"fallbacks", clock.fallbacks},
-      {"region_cost_ns", number_if(clock.region_cost_ns > 0, clock.region_cost_ns)},
-      {"resolution_ns", number_if(clock.resolution_ns > 0, clock.resolution_ns)},
+      {"region_cost_ns", clock.region_cost_ns},
+      {"resolution_ns", clock.resolution_ns},
   };
 }
 
 Json process(const ProcessTimes& times) {
   return {
-      {"cpu_ns", number_if(times.cpu_ns != ProcessTimes::kUnknown, times.cpu_ns)},
+      {"cpu_ns", times.cpu_ns},
       {"stopped_ns", times.stopped_ns},
       {"suspended_ns", times.suspended_ns},
       {"before_session_ns", times.before_ns},
       {"earlier_sessions", times.earlier_sessions},
-      {"waited_ns", number_if(times.waited_ns != ProcessTimes::kUnknown, times.waited_ns)},
-      {"processors", number_if(times.processors != 0, times.processors)},
+      {"waited_ns", times.waited_ns},
+      {"processors", times.processors},
       {"blocked_ns", times.blocked_ns},
   };
-}
-
-Json share_of_parent(const Snapshot& snapshot, std::uint32_t path) {
-  const double share = snapshot.share_of_parent(path);
-  return share < 0 ? Json() : number(share);
 }
 
 Json path(const Snapshot& snapshot, std::uint32_t index) {
@@ -129,11 +124,11 @@ Json path(const Snapshot& snapshot, std::uint32_t index) {
   return {
       {"name", path.name},
       {"path", snapshot.path_name(index)},
-      {"parent", number_if(path.parent != PathStats::kNoParent, path.parent)},
+      {"parent", number_if(path.parent != kNoIndex, path.parent)},
       {"depth", path.depth},
       {"kind", to_string(path.kind)},
       {"self_ns", path.self_ns},
-      {"share_of_parent", share_of_parent(snapshot, index)},
+      {"share_of_parent", snapshot.share_of_parent(index)},
       {"items", path.items},
       {"bytes", path.bytes},
       {"skipped", path.skipped},
@@ -253,7 +248,7 @@ Json uncaught(const Snapshot& snapshot) {
   for (const auto path : death.open) { open.push_back(path); }
   return {{"type", number_if(!death.type.empty(), death.type)},
           {"message", death.message},
-          {"thread", number_if(death.thread != Uncaught::kNoThread, death.thread)},
+          {"thread", death.thread},
           {"open", open}};
 }
 
@@ -268,8 +263,7 @@ Json devices(const Snapshot& snapshot) {
 }
 
 Json exposed(const Exposed& exposed) {
-  const auto known = [](std::int64_t ns) { return number_if(ns != Exposed::kAbsent, ns); };
-  return {{"comm_ns", known(exposed.comm_ns)}, {"io_ns", known(exposed.io_ns)}, {"other_ns", known(exposed.other_ns)}};
+  return {{"comm_ns", exposed.comm_ns}, {"io_ns", exposed.io_ns}, {"other_ns", exposed.other_ns}};
 }
 
 Json time_lines(const Snapshot& snapshot) {

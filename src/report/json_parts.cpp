@@ -33,11 +33,11 @@ JsonText job_path_json(const Job& job, std::uint32_t index) {
 }
 
 /// null where ranks have no steps.
-JsonText efficiency_json(const JobEfficiency& efficiency) {
-  if (efficiency.parallel <= 0) { return {}; }
-  return {{"load_balance", efficiency.load_balance},
-          {"communication", efficiency.communication},
-          {"parallel", efficiency.parallel}};
+JsonText efficiency_json(const std::optional<JobEfficiency>& efficiency) {
+  if (!efficiency) { return {}; }
+  return {{"load_balance", efficiency->load_balance},
+          {"communication", efficiency->communication},
+          {"parallel", efficiency->parallel}};
 }
 
 /// null where there are no stages.
@@ -47,10 +47,7 @@ JsonText pipeline_json(const Pipeline& pipeline) {
   for (const StageWait& each : pipeline.stages) {
     stages.push_back({{"stage", each.stage}, {"ranks", each.ranks}, {"waits", each.share}});
   }
-  const bool known = pipeline.micro_batches != 0;
-  return {{"stages", stages},
-          {"micro_batches", known ? JsonText(pipeline.micro_batches) : JsonText()},
-          {"ideal", known ? JsonText(pipeline.ideal) : JsonText()}};
+  return {{"stages", stages}, {"micro_batches", pipeline.micro_batches}, {"ideal", pipeline.ideal}};
 }
 
 }  // namespace
@@ -163,10 +160,9 @@ JsonText figures_json(const Meter& meter) {
 /// null: it tells none.
 JsonText energy_json(const MeterEnergy& energy) {
   if (energy.source == MeterEnergy::Source::none) { return {}; }
-  const bool both = energy.by_power_joules != MeterEnergy::kUnknown;
   return {{"source", energy.source == MeterEnergy::Source::counter ? "counter" : "power"},
           {"joules", real(energy.joules)},
-          {"by_power_joules", both ? real(energy.by_power_joules) : JsonText()},
+          {"by_power_joules", energy.by_power_joules},
           {"step_ns", energy.step_ns}};
 }
 
@@ -183,10 +179,10 @@ JsonText meter_json(const Meter& meter) {
       {"number", known(meter.kind == Meter::Kind::device, meter.number)},
       {"model", known(!meter.model.empty(), meter.model)},
       {"id", meter.id},
-      {"memory_bytes", known(meter.memory_bytes != 0, meter.memory_bytes)},
-      {"reserved_bytes", known(meter.reserved_bytes != Meter::kUnknown, meter.reserved_bytes)},
-      {"power_limit_w", meter.power_limit_mw != 0 ? real(static_cast<double>(meter.power_limit_mw) / 1e3) : JsonText()},
-      {"processors", known(meter.processors != 0, meter.processors)},
+      {"memory_bytes", meter.memory_bytes},
+      {"reserved_bytes", meter.reserved_bytes},
+      {"power_limit_w", meter.power_limit_mw ? real(static_cast<double>(*meter.power_limit_mw) / 1e3) : JsonText()},
+      {"processors", meter.processors},
       {"interval_ns", meter.interval_ns},
       {"caveat", known(!meter.caveat.empty(), meter.caveat)},
       {"lost", known(!meter.lost.empty(), meter.lost)},
@@ -253,15 +249,14 @@ JsonText text_or_null(const std::string& text) { return text.empty() ? JsonText(
 
 JsonText kind_json(TrialKind kind, const TrialRate& rate) {
   const bool has_rate = rate.ns != 0;
-  const auto end_of_interval = [&](double value) { return rate.has_interval() ? JsonText(value) : JsonText(); };
   return {{"kind", to_string(kind)},
           {"trials", rate.trials},
           {"steps", rate.steps},
           {"items", rate.items},
           {"ns", rate.ns},
           {"per_s", has_rate ? JsonText(rate.per_s) : JsonText()},
-          {"low", end_of_interval(rate.low)},
-          {"high", end_of_interval(rate.high)},
+          {"low", rate.interval ? JsonText(rate.interval->low) : JsonText()},
+          {"high", rate.interval ? JsonText(rate.interval->high) : JsonText()},
           {"over", rate.over_trials ? "trials" : "windows"},
           {"n", rate.n},
           {"wait_ns", rate.wait_ns},

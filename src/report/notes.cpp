@@ -67,7 +67,7 @@ std::string most_between(const Snapshot& snapshot, const Series& series, double 
   if (snapshot.threads.size() > 1) { return ""; }
   const std::uint32_t parent = snapshot.paths[series.path].parent;
   bool is_empty = true;
-  std::uint32_t most = PathStats::kNoParent;
+  std::uint32_t most = kNoIndex;
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& each = snapshot.paths[path];
     if (path == series.path || each.host.n() + each.skipped == 0) { continue; }
@@ -78,10 +78,10 @@ std::string most_between(const Snapshot& snapshot, const Series& series, double 
     const bool every_step = each.skipped == 0 && each.host.n() >= series.steps / 2 + series.steps % 2;
     const double took = ns_a_step(each, series);
     if (!every_step || took > between) { continue; }
-    if (most == PathStats::kNoParent || took > ns_a_step(snapshot.paths[most], series)) { most = path; }
+    if (most == kNoIndex || took > ns_a_step(snapshot.paths[most], series)) { most = path; }
   }
   if (is_empty) { return "; no region is there"; }
-  if (most == PathStats::kNoParent) { return ""; }
+  if (most == kNoIndex) { return ""; }
   return detail::format("; {} takes {} of it", path_label(snapshot, most),
                         human_time(ns_a_step(snapshot.paths[most], series)));
 }
@@ -193,13 +193,13 @@ void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
 }
 
 /// "cuda 0 1.20 ms, cuda 1 30.0 ms"; empty where there are not several devices with a time line.
-std::string exposed_by_device(const Snapshot& snapshot, std::int64_t Exposed::*member) {
+std::string exposed_by_device(const Snapshot& snapshot, std::optional<std::int64_t> Exposed::*member) {
   std::string text;
   for (const TimeLineInfo& line : snapshot.time_lines) {
-    const std::int64_t ns = Exposed::on(line.overlap).*member;
-    if (snapshot.time_lines.size() < 2 || ns == Exposed::kAbsent) { continue; }
+    const std::optional<std::int64_t> ns = Exposed::on(line.overlap).*member;
+    if (snapshot.time_lines.size() < 2 || !ns) { continue; }
     text += detail::format("{}{} {} {}", text.empty() ? "" : ", ", printable(line.device), line.number,
-                           human_time(static_cast<double>(ns)));
+                           human_time(static_cast<double>(*ns)));
   }
   return text;
 }
@@ -208,15 +208,15 @@ std::string exposed_by_device(const Snapshot& snapshot, std::int64_t Exposed::*m
 /// and the time until the host submits the work, too.
 void exposed_lines(const Snapshot& snapshot, Lines& lines) {
   const Exposed exposed = Exposed::of(snapshot);
-  const auto say = [&](const char* what, Exposed::For which, std::int64_t Exposed::*member) {
-    const std::int64_t ns = exposed.*member;
-    if (ns == Exposed::kAbsent) { return; }
+  const auto say = [&](const char* what, Exposed::For which, std::optional<std::int64_t> Exposed::*member) {
+    const std::optional<std::int64_t> ns = exposed.*member;
+    if (!ns) { return; }
     std::uint64_t waits = 0;
     for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
       if (Exposed::what(snapshot, path) == which) { waits += snapshot.paths[path].device.n(); }
     }
     lines.push_back(detail::format("exposed {}: \u2264 {}, {} wait{} of streams", what,
-                                   human_time(static_cast<double>(ns)), human_count(waits), plural(waits)));
+                                   human_time(static_cast<double>(*ns)), human_count(waits), plural(waits)));
     const std::string devices = exposed_by_device(snapshot, member);
     if (!devices.empty()) { lines.push_back("  in steps, at most: " + devices); }
   };
@@ -273,7 +273,6 @@ void halted_lines(const Snapshot& snapshot, Lines& lines) {
 void process_lines(const Snapshot& snapshot, Lines& lines) {
   const auto wall = static_cast<double>(snapshot.wall_ns);
   const auto before = static_cast<double>(snapshot.process.before_ns);
-  const auto cpu = static_cast<double>(snapshot.process.cpu_ns);
   const double ranks = ranks_in(snapshot);
   if (before >= kWorthALine * wall && before > 0) {
     lines.push_back(detail::format("run: begins with the first recording, {} before the Session", human_time(before)));
@@ -285,7 +284,8 @@ void process_lines(const Snapshot& snapshot, Lines& lines) {
                        "this process, too",
                        earlier, earlier == 1 ? "" : "s"));
   }
-  if (snapshot.process.cpu_ns == ProcessTimes::kUnknown) { return; }
+  if (!snapshot.process.cpu_ns) { return; }
+  const auto cpu = static_cast<double>(*snapshot.process.cpu_ns);
   lines.push_back(detail::format("processor time: {} in {} of wall{} ({})", human_time(cpu), human_time(wall * ranks),
                                  of_ranks(snapshot), percent(cpu, wall * ranks)));
 }
@@ -296,9 +296,10 @@ void clock_line(const ClockInfo& clock, Lines& lines) {
     text += detail::format(" since {} (before: {:.3g} ppm)", human_time(static_cast<double>(clock.error_since_ns)),
                            clock.worst_error_ppm);
   }
-  if (clock.resolution_ns > 1) { text += ", counts in steps of " + human_time(clock.resolution_ns); }
+  const double resolution = clock.resolution_ns.value_or(0);
+  if (resolution > 1) { text += ", counts in steps of " + human_time(resolution); }
   const auto empty = static_cast<double>(clock.empty_region_ns);
-  if (empty > 0 && empty >= std::floor(clock.resolution_ns)) { text += ", an empty region reads " + human_time(empty); }
+  if (empty > 0 && empty >= std::floor(resolution)) { text += ", an empty region reads " + human_time(empty); }
   if (clock.fallbacks != 0) {
     text += detail::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
   }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,23 +28,21 @@ constexpr std::size_t kP90 = 0;
 constexpr std::size_t kP99 = 2;
 
 std::string time_or_dash(double ns, bool known) { return known ? human_time(ns) : "-"; }
+std::string time_or_dash(const std::optional<double>& ns) { return time_or_dash(ns.value_or(0), ns.has_value()); }
 
 TextTable::Line line_of_measurement(const Measurement& measurement) {
   const MeasuredTimes& host = measurement.host;
   const std::string interval =
       host.has_interval ? detail::format("{} to {}", human_time(host.low_ns), human_time(host.high_ns)) : "-";
-  const bool has_memory = measurement.memory_bytes >= 0;
-  const std::string energy = measurement.has_energy() ? human_energy(measurement.joules) : "-";
-  const double p90_ns = host.percentiles_ns[kP90];
-  const double p99_ns = host.percentiles_ns[kP99];
-  return {
-      printable(measurement.name),
-      0,
-      {human_count(host.n), human_time(host.mean_ns), human_time(host.median_ns), interval,
-       time_or_dash(host.stdev_ns, host.n > 1), time_or_dash(p90_ns, p90_ns >= 0), time_or_dash(p99_ns, p99_ns >= 0),
-       human_time(host.max_ns), human_time(static_cast<double>(measurement.first_ns)),
-       time_or_dash(measurement.stream.mean_ns, measurement.stream.n != 0), human_rate(measurement.items_per_s()),
-       has_memory ? human_bytes(static_cast<double>(measurement.memory_bytes)) : "-", energy}};
+  const std::string energy = measurement.joules ? human_energy(*measurement.joules) : "-";
+  return {printable(measurement.name),
+          0,
+          {human_count(host.n), human_time(host.mean_ns), human_time(host.median_ns), interval,
+           time_or_dash(host.stdev_ns, host.n > 1), time_or_dash(host.percentiles_ns[kP90]),
+           time_or_dash(host.percentiles_ns[kP99]), human_time(host.max_ns),
+           human_time(static_cast<double>(measurement.first_ns)),
+           time_or_dash(measurement.stream.mean_ns, measurement.stream.n != 0), human_rate(measurement.items_per_s()),
+           measurement.memory_bytes ? human_bytes(static_cast<double>(*measurement.memory_bytes)) : "-", energy}};
 }
 
 template <class Has>
@@ -53,8 +52,8 @@ bool any_has(const Measurements& measurements, Has has) {
 
 std::vector<TextColumn> measurement_columns(const Measurements& measurements) {
   const bool stream = any_has(measurements, [](const Measurement& each) { return each.stream.n != 0; });
-  const bool memory = any_has(measurements, [](const Measurement& each) { return each.memory_bytes >= 0; });
-  const bool energy = any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
+  const bool memory = any_has(measurements, [](const Measurement& each) { return each.memory_bytes.has_value(); });
+  const bool energy = any_has(measurements, [](const Measurement& each) { return each.joules.has_value(); });
   return {
       {"runs", 4},          {"mean", 0}, {"median", 1}, {"95 % interval", 1},  {"stdev", 5},   {"p90", 9},
       {"p99", 8},           {"max", 6},  {"first", 7},  {"stream", 2, stream}, {"items/s", 3}, {"memory", 2, memory},
@@ -62,31 +61,32 @@ std::vector<TextColumn> measurement_columns(const Measurements& measurements) {
 }
 
 void add_energy_of_runs(const Measurement& measurement, MeasurementLines& lines) {
-  if (!measurement.has_energy()) { return; }
-  lines.push_back(detail::format(
-      "{}: {} a run ± {}, {} an item, of {}", printable(measurement.name), human_energy(measurement.joules),
-      percent(measurement.error_joules, measurement.joules),
-      human_energy(measurement.joules / static_cast<double>(measurement.items)), printable(measurement.energy_of)));
+  if (!measurement.joules) { return; }
+  const double joules = *measurement.joules;
+  lines.push_back(detail::format("{}: {} a run ± {}, {} an item, of {}", printable(measurement.name),
+                                 human_energy(joules), percent(measurement.error_joules, joules),
+                                 human_energy(joules / static_cast<double>(measurement.items)),
+                                 printable(measurement.energy_of)));
 }
 
 /// A line for each reason, with the names that it holds for.
 void add_unknown_energy(const Measurements& measurements, MeasurementLines& lines) {
   std::map<std::string, std::string> reasons;
   for (const auto& each : measurements) {
-    if (each->has_energy()) { continue; }
+    if (each->joules) { continue; }
     std::string& names = reasons[each->no_energy];
     names += (names.empty() ? "" : "; ") + printable(each->name);
   }
   const bool all =
-      reasons.size() == 1 && !any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
+      reasons.size() == 1 && !any_has(measurements, [](const Measurement& each) { return each.joules.has_value(); });
   for (const auto& [reason, names] : reasons) {
     lines.push_back(detail::format("energy{} is not known: {}", all ? "" : " of " + names, printable(reason)));
   }
 }
 
 void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines) {
-  if (measurement.memory_bytes < 0) { return; }
-  const std::string bytes = human_bytes(static_cast<double>(measurement.memory_bytes));
+  if (!measurement.memory_bytes) { return; }
+  const std::string bytes = human_bytes(static_cast<double>(*measurement.memory_bytes));
   const std::string name = printable(measurement.name);
   lines.push_back(
       measurement.memory_of == "allocator"
@@ -95,11 +95,11 @@ void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines)
 }
 
 void add_host_peak(const Measurements& measurements, MeasurementLines& lines) {
-  std::int64_t most = Measurement::kUnknown;
+  std::optional<std::int64_t> most;
   for (const auto& each : measurements) { most = std::max(most, each->host_peak_bytes); }
-  if (most < 0) { return; }
+  if (!most) { return; }
   lines.push_back(detail::format("resident memory of the process: {}, the most up to the end of the measurements",
-                                 human_bytes(static_cast<double>(most))));
+                                 human_bytes(static_cast<double>(*most))));
 }
 
 void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) {
@@ -114,17 +114,17 @@ void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) 
                                    human_count(notes.slowed_runs), human_count(measurement.host.n),
                                    slowdown_names(notes.slowdowns)));
   }
-  if (notes.least_clock_mhz >= 0 && notes.least_clock_mhz != notes.most_clock_mhz) {
-    lines.push_back(detail::format("{}: the clock of devices went from {} to {} MHz", name, notes.least_clock_mhz,
-                                   notes.most_clock_mhz));
+  if (notes.least_clock_mhz && notes.most_clock_mhz && notes.least_clock_mhz != notes.most_clock_mhz) {
+    lines.push_back(detail::format("{}: the clock of devices went from {} to {} MHz", name, *notes.least_clock_mhz,
+                                   *notes.most_clock_mhz));
   }
   if (notes.switched_runs != 0) {
     lines.push_back(detail::format("{}: the thread lost its processor in {} of {} runs", name,
                                    human_count(notes.switched_runs), human_count(measurement.host.n)));
   }
-  if (notes.others_busy > kBusyOthers) {
+  if (notes.others_busy && *notes.others_busy > kBusyOthers) {
     lines.push_back(detail::format("{}: other processes kept up to {} of the machine's processors busy", name,
-                                   percent(notes.others_busy, 1)));
+                                   percent(*notes.others_busy, 1)));
   }
   if (measurement.end == MeasureEnd::seconds) { lines.push_back(name + ": ended as its time was up"); }
   if (measurement.end == MeasureEnd::most_runs) {
@@ -176,15 +176,15 @@ void each_kind(const TrialResults& results, Use use) {
 
 TextTable::Line line_of_kind(const char* kind, const TrialRate& rate) {
   const std::string interval =
-      rate.has_interval() ? detail::format("{} to {}", human_rate(rate.low), human_rate(rate.high)) : "-";
+      rate.interval ? detail::format("{} to {}", human_rate(rate.interval->low), human_rate(rate.interval->high)) : "-";
   const std::string over =
-      rate.has_interval() ? detail::format("{} {}", rate.n, rate.over_trials ? "trials" : "windows") : "-";
+      rate.interval ? detail::format("{} {}", rate.n, rate.over_trials ? "trials" : "windows") : "-";
   return {kind, 0, {human_rate(rate.per_s), interval, over, human_count(rate.steps), ns_text(rate.ns)}};
 }
 
 void rate_lines(const TrialResults& results, TrialLines& lines) {
   each_kind(results, [&](const char* kind, const TrialRate& rate) {
-    if (!rate.has_interval()) {
+    if (!rate.interval) {
       lines.push_back(
           detail::format("{}: no interval: {} trial{}, it takes 3", kind, rate.trials, plural(rate.trials)));
     }

@@ -9,7 +9,7 @@
 #include "report/json_lines.hpp"
 
 #include <cstddef>
-#include <type_traits>
+#include <optional>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -36,16 +36,18 @@ namespace {
 std::string csv_amount(double value, bool known) { return known ? detail::format("{}", value) : ""; }
 
 std::string csv_milliseconds(double ns, bool known) { return csv_amount(ns / 1e6, known); }
-std::string csv_megabytes(std::int64_t bytes) { return csv_amount(static_cast<double>(bytes) / 1e6, bytes >= 0); }
+std::string csv_megabytes(const std::optional<std::int64_t>& bytes) {
+  return csv_amount(static_cast<double>(bytes.value_or(0)) / 1e6, bytes.has_value());
+}
 
 }  // namespace
 
 std::string measurement_csv(const Measurement& measurement) {
   const MeasuredTimes& host = measurement.host;
   const bool measured = host.n != 0;
-  std::string line =
-      detail::format("{},{},{},{}", csv_field(measurement.name), csv_milliseconds(host.mean_ns, measured),
-                     csv_megabytes(measurement.memory_bytes), csv_amount(measurement.joules, measurement.has_energy()));
+  std::string line = detail::format("{},{},{},{}", csv_field(measurement.name),
+                                    csv_milliseconds(host.mean_ns, measured), csv_megabytes(measurement.memory_bytes),
+                                    csv_amount(measurement.joules.value_or(0), measurement.joules.has_value()));
   const auto add = [&line](const std::string& field) { line += "," + field; };
   add(csv_milliseconds(host.median_ns, measured));
   add(csv_milliseconds(host.low_ns, host.has_interval));
@@ -53,7 +55,7 @@ std::string measurement_csv(const Measurement& measurement) {
   add(csv_milliseconds(host.stdev_ns, host.n > 1));
   add(csv_milliseconds(host.min_ns, measured));
   add(csv_milliseconds(host.max_ns, measured));
-  for (const double each : host.percentiles_ns) { add(csv_milliseconds(each, each >= 0)); }
+  for (const auto& each : host.percentiles_ns) { add(csv_milliseconds(each.value_or(0), each.has_value())); }
   add(csv_milliseconds(static_cast<double>(measurement.first_ns), measured));
   add(csv_milliseconds(measurement.stream.mean_ns, measurement.stream.n != 0));
   add(csv_milliseconds(measurement.stream.median_ns, measurement.stream.n != 0));
@@ -62,7 +64,7 @@ std::string measurement_csv(const Measurement& measurement) {
   add(csv_field(measurement.memory_of));
   add(csv_megabytes(measurement.host_peak_bytes));
   add(csv_field(measurement.energy_of));
-  add(csv_amount(measurement.error_joules, measurement.has_energy()));
+  add(csv_amount(measurement.error_joules, measurement.joules.has_value()));
   return line + detail::format(",{},{}\n", measurement.notes.slowed_runs, measurement.notes.switched_runs);
 }
 
@@ -82,13 +84,6 @@ namespace {
 constexpr const char* kResultsSchema = "takt-results/1";
 constexpr const char* kPercentileNames[] = {"p90_ns", "p95_ns", "p99_ns", "p999_ns"};
 
-template <class Number>
-JsonText unless_negative(Number value) {
-  if constexpr (std::is_signed_v<Number>) {
-    if (value < 0) { return {}; }
-  }
-  return JsonText(value);
-}
 JsonText unless_empty(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
 
 JsonText measured_times_json(const MeasuredTimes& times) {
@@ -102,26 +97,23 @@ JsonText measured_times_json(const MeasuredTimes& times) {
                    {"low_ns", times.has_interval ? JsonText(times.low_ns) : JsonText()},
                    {"high_ns", times.has_interval ? JsonText(times.high_ns) : JsonText()}};
   for (std::size_t at = 0; at < times.percentiles_ns.size(); ++at) {
-    json.add(kPercentileNames[at], unless_negative(times.percentiles_ns[at]));
+    json.add(kPercentileNames[at], times.percentiles_ns[at]);
   }
   return json;
 }
 
 JsonText measured_notes_json(const MeasuredNotes& notes) {
-  return {{"slowed_runs", notes.slowed_runs},
-          {"slowdowns", notes.slowdowns},
-          {"least_clock_mhz", unless_negative(notes.least_clock_mhz)},
-          {"most_clock_mhz", unless_negative(notes.most_clock_mhz)},
-          {"switched_runs", notes.switched_runs},
-          {"others_busy", unless_negative(notes.others_busy)}};
+  return {{"slowed_runs", notes.slowed_runs},         {"slowdowns", notes.slowdowns},
+          {"least_clock_mhz", notes.least_clock_mhz}, {"most_clock_mhz", notes.most_clock_mhz},
+          {"switched_runs", notes.switched_runs},     {"others_busy", notes.others_busy}};
 }
 
 JsonText measured_meter_json(const MeasuredMeter& meter) {
   return {{"name", meter.name},
           {"samples", meter.samples},
-          {"memory_bytes", unless_negative(meter.memory_bytes)},
-          {"joules", meter.has_energy ? JsonText(meter.joules) : JsonText()},
-          {"error_joules", meter.has_energy ? JsonText(meter.error_joules) : JsonText()},
+          {"memory_bytes", meter.memory_bytes},
+          {"joules", meter.joules},
+          {"error_joules", meter.joules ? JsonText(meter.error_joules) : JsonText()},
           {"no_energy", unless_empty(meter.no_energy)}};
 }
 
@@ -137,7 +129,7 @@ JsonText runs_column(const std::vector<MeasuredRun>& runs, Value MeasuredRun::*v
   JsonText values = JsonText::array();
   bool any = false;
   for (const MeasuredRun& each : runs) {
-    const JsonText text = unless_negative(each.*value);
+    const JsonText text = each.*value;
     any = any || text.text() != JsonText().text();
     values.push_back(text);
   }
@@ -165,11 +157,11 @@ JsonText measurement_members(const Measurement& measurement) {
           {"failed_waits", measurement.failed_waits},
           {"host", measured_times_json(measurement.host)},
           {"stream", measured_times_json(measurement.stream)},
-          {"memory_bytes", unless_negative(measurement.memory_bytes)},
+          {"memory_bytes", measurement.memory_bytes},
           {"memory_of", unless_empty(measurement.memory_of)},
-          {"host_peak_bytes", unless_negative(measurement.host_peak_bytes)},
-          {"joules", unless_negative(measurement.joules)},
-          {"error_joules", measurement.has_energy() ? JsonText(measurement.error_joules) : JsonText()},
+          {"host_peak_bytes", measurement.host_peak_bytes},
+          {"joules", measurement.joules},
+          {"error_joules", measurement.joules ? JsonText(measurement.error_joules) : JsonText()},
           {"energy_of", unless_empty(measurement.energy_of)},
           {"no_energy", unless_empty(measurement.no_energy)},
           {"notes", measured_notes_json(measurement.notes)},

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -125,12 +126,10 @@ void energy_lines(const Snapshot& snapshot, Lines& lines) {
   region_line(snapshot, lines);
   for (const Meter& each : snapshot.meters) {
     const double counted = each.energy.joules;
-    const double summed = each.energy.by_power_joules;
-    if (!has_energy(each) || summed == MeterEnergy::kUnknown || std::abs(summed - counted) <= kTellBoth * counted) {
-      continue;
-    }
+    const std::optional<double> summed = each.energy.by_power_joules;
+    if (!has_energy(each) || !summed || std::abs(*summed - counted) <= kTellBoth * counted) { continue; }
     lines.push_back(detail::format("  {}: its counter tells {}, its power comes to {}", meter_name(each),
-                                   human_energy(counted), human_energy(summed)));
+                                   human_energy(counted), human_energy(*summed)));
   }
 }
 
@@ -148,7 +147,7 @@ void add_memory(const Snapshot& snapshot, Meter::Kind kind, Quantity quantity, s
   }
   for (const auto& [meter, memory] : known) {
     const std::string whole =
-        meter->memory_bytes == 0 ? "" : " of " + human_bytes(static_cast<double>(meter->memory_bytes));
+        meter->memory_bytes ? " of " + human_bytes(static_cast<double>(*meter->memory_bytes)) : "";
     text += detail::format("{}{} {}{}", text.empty() ? "" : "; ", meter_name(*meter),
                            human_bytes(static_cast<double>(memory->most)), whole);
   }
@@ -182,9 +181,8 @@ std::string use_words(const Meter& meter) {
     add("busy " + percent(busy->mean, 1000));
   }
   if (const QuantityFigures* power = meter.figures_of(Quantity::power)) {
-    const std::string limit = meter.power_limit_mw == 0
-                                  ? ""
-                                  : detail::format(" of {:.0f} W", static_cast<double>(meter.power_limit_mw) / 1e3);
+    const std::string limit =
+        meter.power_limit_mw ? detail::format(" of {:.0f} W", static_cast<double>(*meter.power_limit_mw) / 1e3) : "";
     add(detail::format("{:.0f} W{}", power->mean / 1e3, limit));
   }
   if (const QuantityFigures* clock = meter.figures_of(Quantity::clock)) {
@@ -230,11 +228,11 @@ void process_line(const Meter& meter, Lines& lines) {
 /// How busy its processors were, with everything that runs there.
 void machine_line(const Meter& meter, Lines& lines) {
   const QuantityFigures* const cpu = meter.figures_of(Quantity::cpu_time);
-  const auto all = (static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns)) * meter.processors;
+  const std::uint32_t processors = meter.processors.value_or(0);
+  const auto all = (static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns)) * processors;
   if (cpu == nullptr || all <= 0 || cpu->change < 0) { return; }
   lines.push_back(detail::format("{}: {} of {} processor{} busy, with all that runs there", meter_name(meter),
-                                 percent(static_cast<double>(cpu->change), all), meter.processors,
-                                 plural(meter.processors)));
+                                 percent(static_cast<double>(cpu->change), all), processors, plural(processors)));
 }
 
 /// The energies of steps by the meters that are wanted, of each the one of the longest time; all of one Batch path.
@@ -353,10 +351,8 @@ void sampled_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std
 
 bool is_inside_batch(const Snapshot& snapshot, std::uint32_t index) {
   std::uint32_t above = snapshot.paths[index].parent;
-  while (above != PathStats::kNoParent && snapshot.paths[above].name != Batch.name()) {
-    above = snapshot.paths[above].parent;
-  }
-  return above != PathStats::kNoParent;
+  while (above != kNoIndex && snapshot.paths[above].name != Batch.name()) { above = snapshot.paths[above].parent; }
+  return above != kNoIndex;
 }
 
 /// Who begins a Batch before the one before has ended finds fewer steps than there were.
@@ -388,7 +384,7 @@ std::string why_longer(const Snapshot& snapshot, std::uint32_t index) {
 /// yet.
 void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
-  if (path.parent == PathStats::kNoParent || is_open(snapshot, path.parent)) { return; }
+  if (path.parent == kNoIndex || is_open(snapshot, path.parent)) { return; }
   const PathStats& above = snapshot.paths[path.parent];
   if (above.host.n() == 0 || path.host.total_ns() <= above.host.total_ns()) { return; }
   lines.push_back(detail::format("{} is longer than the region it is in: {}", path_label(snapshot, index),
@@ -401,7 +397,8 @@ void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std:
 void own_cost_line(const Snapshot& snapshot, std::uint32_t index, std::uint64_t inside,
                    std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
-  const double outside = snapshot.clock.region_cost_ns - static_cast<double>(snapshot.clock.empty_region_ns);
+  const double outside =
+      snapshot.clock.region_cost_ns.value_or(0) - static_cast<double>(snapshot.clock.empty_region_ns);
   if (path.host.n() == 0 || inside == 0 || outside <= 0) { return; }
   const auto self = static_cast<double>(path.self_ns);
   const double cost = std::min(static_cast<double>(inside) * outside, self);

@@ -16,7 +16,7 @@ namespace {
 /// Whether the place is one of the region that lies in no other one of it, below the Batch.
 bool is_outermost_path(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, const std::string& region) {
   if (path >= snapshot.paths.size() || snapshot.paths[path].name != region) { return false; }
-  for (std::uint32_t above = snapshot.paths[path].parent; above != PathStats::kNoParent && above != batch;
+  for (std::uint32_t above = snapshot.paths[path].parent; above != kNoIndex && above != batch;
        above = snapshot.paths[above].parent) {
     if (snapshot.paths[above].name == region) { return false; }
   }

@@ -184,7 +184,7 @@ constexpr std::uint32_t kFirstLane = 2'000'001;
 std::string name_of_line(const TimeLineInfo& line) { return detail::format("{} {}", line.device, line.number); }
 
 std::uint32_t track_of(const Snapshot& snapshot, const Span& span) {
-  return span.stream != Span::kHost              ? kFirstStream + span.stream
+  return span.stream != kNoIndex                 ? kFirstStream + span.stream
          : span.thread < snapshot.threads.size() ? snapshot.threads[span.thread].id
                                                  : span.thread;
 }
@@ -236,7 +236,7 @@ struct TraceExporter::Impl {
   /// A track of its own for spans that overlap others of their thread or stream.
   struct FurtherLane {
     std::uint32_t thread;  // index into Snapshot::threads
-    std::uint32_t stream;  // index into Snapshot::streams, or Span::kHost
+    std::uint32_t stream;  // index into Snapshot::streams, or kNoIndex
     std::uint32_t track;   // which it is a lane of
     std::uint32_t own_track;
     std::uint32_t number;  // from 2
@@ -286,7 +286,7 @@ struct TraceExporter::Impl {
 
   /// The name of its track and a number, "main (2)"; again when that has changed.
   void name_lane(const Snapshot& snapshot, FurtherLane& lane) {
-    std::string name = lane.stream != Span::kHost              ? stream_name(snapshot, lane.stream)
+    std::string name = lane.stream != kNoIndex                 ? stream_name(snapshot, lane.stream)
                        : lane.thread < snapshot.threads.size() ? snapshot.threads[lane.thread].name
                                                                : detail::format("thread {}", lane.track);
     name += detail::format(" ({})", lane.number);

@@ -93,8 +93,8 @@ void EnergyBooks::add_step(const Row& row, bool and_batch) {
   piece.begin_ns = row.begin_ns;
   piece.end_ns = end_ns_of(row);
   if (and_batch && is_long(piece.begin_ns, piece.end_ns)) { wait(piece); }
-  if (row.warmup || row.period_ns < 0) { return; }
-  piece.begin_ns = piece.end_ns - row.period_ns;
+  if (row.warmup || !row.period_ns) { return; }
+  piece.begin_ns = piece.end_ns - *row.period_ns;
   piece.steps = 1;
   piece.items = row.items < 0 ? 0 : static_cast<std::uint64_t>(row.items);
   if (!join(piece)) { wait(std::move(piece)); }

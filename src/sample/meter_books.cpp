@@ -172,7 +172,7 @@ std::vector<std::uint32_t> SampleBooks::take(SampleQueue::News& news) {
 void SampleBooks::add(const std::vector<Row>& rows, const std::vector<Span>& spans, bool traced) {
   for (const Row& row : rows) { energy_.add_step(row, !traced); }
   for (const Span& span : spans) {
-    if (span.stream == Span::kHost) { energy_.add_region(span.name, span.begin_ns, span.begin_ns + span.duration_ns); }
+    if (span.stream == kNoIndex) { energy_.add_region(span.name, span.begin_ns, span.begin_ns + span.duration_ns); }
   }
 }
 

@@ -264,13 +264,15 @@ void NvmlSource::add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Mete
     if (!model.empty()) { meter.model = model; }
     meter.caveat = "a MIG slice: memory is its own, all else is the whole GPU's";
   }
-  std::int64_t memory_bytes = 0;
-  read_value(nvml_.memory, slice, memory_bytes,
+  std::int64_t value = 0;
+  read_value(nvml_.memory, slice, value,
              [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.total); });
-  meter.memory_bytes = static_cast<std::uint64_t>(memory_bytes);
-  read_value(nvml_.memory_v2, slice, meter.reserved_bytes,
-             [](const NvmlMemoryV2& memory) { return static_cast<std::int64_t>(memory.reserved); });
-  read_value(nvml_.power_limit, gpu.handle, meter.power_limit_mw, as_it_is);
+  if (value != 0) { meter.memory_bytes = static_cast<std::uint64_t>(value); }
+  const auto reserved = [](const NvmlMemoryV2& memory) { return static_cast<std::int64_t>(memory.reserved); };
+  if (read_value(nvml_.memory_v2, slice, value, reserved) == kNvmlSuccess) { meter.reserved_bytes = value; }
+  if (read_value(nvml_.power_limit, gpu.handle, value, as_it_is) == kNvmlSuccess && value != 0) {
+    meter.power_limit_mw = value;
+  }
   meters.push_back(std::move(meter));
 }
 

@@ -151,11 +151,13 @@ void RsmiSource::add(std::uint32_t index, std::vector<Meter>& meters, std::vecto
   char name[128] = {};
   if (rsmi_.name != nullptr && rsmi_.name(index, name, sizeof name - 1) == kRsmiSuccess) { meter.model = name; }
   std::uint64_t amount = 0;
-  if (rsmi_.memory_total != nullptr && rsmi_.memory_total(index, kRsmiMemoryVram, &amount) == kRsmiSuccess) {
+  if (rsmi_.memory_total != nullptr && rsmi_.memory_total(index, kRsmiMemoryVram, &amount) == kRsmiSuccess &&
+      amount != 0) {
     meter.memory_bytes = amount;
   }
   if (rsmi_.power_cap != nullptr && rsmi_.power_cap(index, kFirstSensor, &amount) == kRsmiSuccess) {
-    meter.power_limit_mw = static_cast<std::int64_t>(amount) / kMicrowatts;
+    const std::int64_t milliwatts = static_cast<std::int64_t>(amount) / kMicrowatts;
+    if (milliwatts != 0) { meter.power_limit_mw = milliwatts; }
   }
   meters.push_back(std::move(meter));
 }

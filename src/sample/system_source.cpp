@@ -169,9 +169,9 @@ void SystemSource::add_machine(std::vector<Meter>& meters, std::vector<Unsampled
   meter.id = host_;
   meter.quantities = {Quantity::cpu_time, Quantity::memory};
   const std::int64_t total = number_of(KernelFile(path_in(places_.proc, "/meminfo").c_str()), "MemTotal:", kKiB);
-  meter.memory_bytes = total == Sample::kAbsent ? 0 : static_cast<std::uint64_t>(total);
+  if (total != Sample::kAbsent && total != 0) { meter.memory_bytes = static_cast<std::uint64_t>(total); }
   const long processors = ::sysconf(_SC_NPROCESSORS_ONLN);
-  meter.processors = processors > 0 ? static_cast<std::uint32_t>(processors) : 0;
+  if (processors > 0) { meter.processors = static_cast<std::uint32_t>(processors); }
   meters.push_back(std::move(meter));
 }
 

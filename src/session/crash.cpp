@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/crash.hpp"
 
-#include "base/threads.hpp"
-#include "base/file.hpp"
 #include "base/fault.hpp"
+#include "base/file.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "process/process.hpp"
 #include "session/session_impl.hpp"
 
@@ -243,10 +243,10 @@ constexpr int kMostTimes = 3;  // of a thread; more is a circle of handlers
 struct Death {
   char type[kLongestType + 1];  // as the compiler spells it; empty: there is no exception
   char message[kLongestMessage + 1];
-  std::uint32_t thread;
+  std::optional<std::uint32_t> thread;
   std::atomic<bool> written;
 };
-Death g_death;
+Death g_death{};
 
 std::atomic<SessionImpl*> g_mortal{nullptr};
 std::atomic<std::int64_t> g_most_ms{0};
@@ -276,12 +276,12 @@ void note_message() noexcept {
 }
 
 void note_death() noexcept {
+  const Recorder* recorder = existing_recorder();
+  if (recorder != nullptr) { g_death.thread = recorder->thread(); }
   if (const std::type_info* type = abi::__cxa_current_exception_type()) {
     copy_text(g_death.type, type->name(), kLongestType);
-    note_message();
+    note_message();  // last: a what() that throws does not return here
   }
-  const Recorder* recorder = existing_recorder();
-  g_death.thread = recorder == nullptr ? Uncaught::kNoThread : recorder->thread();
 }
 
 std::string demangled(const char* name) {

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -118,17 +119,25 @@ bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noex
   }
 }
 
-void read_clocks(RankMessages& messages, SessionOptions& options) noexcept {
+namespace {
+RankInJob g_rank_in_job;  // as takt::mpi::options() has found it last, on the thread that may call MPI
+}  // namespace
+
+RankInJob rank_in_job(const SessionOptions& options) noexcept {
+  const bool same = options.rank == g_rank_in_job.rank && options.world_size == g_rank_in_job.world_size;
+  return same ? g_rank_in_job : RankInJob();
+}
+
+void read_clocks(RankMessages& messages) noexcept {
   constexpr std::chrono::seconds kPatience(10);  // all ranks are here
   constexpr ClockQuestions::Bounds kQuestions = {16, std::chrono::milliseconds(2)};
   const NotCancelled whole;
-  options.clock_readings.clear();
   try {
     Snapshot nothing;
     const auto rank = static_cast<std::uint32_t>(messages.rank());
     RankGathering gathering(messages, {{{rank, ""}}, pack_record(nothing, rank)}, kPatience, unix_now_ns, kQuestions);
     gathering.run();
-    if (const auto reading = gathering.clock_reading()) { options.clock_readings.push_back(*reading); }
+    g_rank_in_job.clock_reading = gathering.clock_reading();
   } catch (const std::exception& error) {
     report_fault("mpi.clocks", Words("takt::mpi::options(): the clocks of ranks are not compared: ", error.what()));
   }
@@ -146,8 +155,8 @@ void report_other(const char* option, const std::string& said, const std::string
   report_fault_once(option, std::string(option) + " is " + said + ", and MPI says " + found + "; using what MPI says");
 }
 
-void set(const char* option, int& value, int found) {
-  if (value != -1 && value != found) { report_other(option, std::to_string(value), std::to_string(found)); }
+void set(const char* option, std::optional<int>& value, int found) {
+  if (value && *value != found) { report_other(option, std::to_string(*value), std::to_string(found)); }
   value = found;
 }
 
@@ -164,7 +173,7 @@ void apply(const MpiIdentity& identity, SessionOptions& options) {
   set("TAKT_WORLD_SIZE or SessionOptions::world_size", options.world_size, identity.world_size);
   options.local_rank = identity.local_rank;
   const auto size = static_cast<std::size_t>(std::max(identity.world_size, 1));
-  options.compared_values = size == 1 ? 0 : values_of_a_rank(size);
+  g_rank_in_job = {identity.rank, identity.world_size, size == 1 ? 0 : values_of_a_rank(size), std::nullopt};
   const std::string& agreed = identity.run_id;
   // Of a part of the job rank 0 has added which one.
   if (!options.run_id.empty() && agreed.compare(0, options.run_id.size(), options.run_id) != 0) {

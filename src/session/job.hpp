@@ -6,6 +6,7 @@
 #include "ranks/gathered_ranks.hpp"
 
 #include <takt/detail/rank_messages.hpp>
+#include <takt/session.hpp>
 #include <takt/snapshot.hpp>
 
 #include <chrono>
@@ -20,6 +21,17 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// What a Session needs to know of its rank's job, beside its options.
+struct RankInJob {
+  int rank = 0;
+  int world_size = 0;               ///< 0: takt::mpi::options() was not called
+  std::size_t compared_values = 0;  ///< of its steps (a step is one, and so is each region in it), kept for reduce()
+  std::optional<ClockReading> clock_reading;
+};
+
+/// As takt::mpi::options() has found it last; nothing if `options` are not those of that rank.
+RankInJob rank_in_job(const SessionOptions& options) noexcept;
 
 /// A clock that is compared with those of other ranks, in ns since 1970.
 using UnixClock = std::function<std::int64_t()>;

@@ -176,7 +176,7 @@ ProcessWatch::ProcessWatch(const Clocks& clocks) noexcept
       thread_(this_thread_number()),
       waited_before_ns_(clocks_.waited_ns(thread_)),
       processors_(usable_processors()),
-      waited_ns_(waited_before_ns_ < 0 ? ProcessTimes::kUnknown : 0) {}
+      waited_ns_(0) {}
 
 void ProcessWatch::sleeps() noexcept {
   slept_at_ns_ = clocks_.monotonic_ns();
@@ -191,8 +191,9 @@ void ProcessWatch::wakes(std::uint64_t most_ns) noexcept {
   stopped_ns_.fetch_add(late, std::memory_order_relaxed);
 }
 
-std::int64_t ProcessWatch::waited_ns() const noexcept {
-  const std::int64_t now = waited_before_ns_ < 0 ? -1 : clocks_.waited_ns(thread_);
+std::optional<std::int64_t> ProcessWatch::waited_ns() const noexcept {
+  if (waited_before_ns_ < 0) { return std::nullopt; }
+  const std::int64_t now = clocks_.waited_ns(thread_);
   if (now >= waited_before_ns_ && now >= 0) { waited_ns_.store(now - waited_before_ns_, std::memory_order_relaxed); }
   return waited_ns_.load(std::memory_order_relaxed);
 }
@@ -228,11 +229,12 @@ std::int64_t run_queue_ns(std::int64_t thread) noexcept {
 
 std::int64_t this_thread_number() noexcept { return ::gettid(); }
 
-std::int64_t usable_processors() noexcept {
+std::optional<std::int64_t> usable_processors() noexcept {
   cpu_set_t usable;
   CPU_ZERO(&usable);
   // A machine with more than 1 024 needs a larger set.
-  return ::sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 0;
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) { return std::nullopt; }
+  return CPU_COUNT(&usable);
 }
 
 }  // namespace detail

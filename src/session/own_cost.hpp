@@ -63,7 +63,7 @@ class ProcessWatch {
   ProcessTimes read() const noexcept;
 
  private:
-  std::int64_t waited_ns() const noexcept;
+  std::optional<std::int64_t> waited_ns() const noexcept;
   std::uint64_t asleep_ns() const noexcept { return clocks_.boot_ns() - clocks_.monotonic_ns(); }
 
   Clocks clocks_;
@@ -75,7 +75,7 @@ class ProcessWatch {
   std::atomic<std::uint64_t> stopped_ns_{0};
   std::int64_t thread_;
   std::int64_t waited_before_ns_;
-  std::int64_t processors_;
+  std::optional<std::int64_t> processors_;
   mutable std::atomic<std::int64_t> waited_ns_;  // as last known: a thread that has ended waits for nothing any more
 };
 
@@ -87,7 +87,7 @@ std::int64_t run_queue_ns(std::int64_t thread) noexcept;
 std::int64_t this_thread_number() noexcept;
 
 /// That the calling thread may use, of those that are there; 0: not known.
-std::int64_t usable_processors() noexcept;
+std::optional<std::int64_t> usable_processors() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

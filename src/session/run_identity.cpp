@@ -18,6 +18,7 @@
 #include <ctime>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <vector>
@@ -296,12 +297,11 @@ void report_incomplete() {
   }
 }
 
-/// -1 is "from the launcher"; any other value that cannot be is told of.
-Number read_option(int value, int low, int high, const char* option) {
-  if (value >= low && value <= high) { return {value, option}; }
-  if (value != -1) {
-    report_fault_once(option, std::string(option) + " cannot be " + std::to_string(value) + "; using the launcher's");
-  }
+/// Empty is "from the launcher"; a value that cannot be is told of.
+Number read_option(std::optional<int> value, int low, int high, const char* option) {
+  if (!value) { return {}; }
+  if (*value >= low && *value <= high) { return {*value, option}; }
+  report_fault_once(option, std::string(option) + " cannot be " + std::to_string(*value) + "; using the launcher's");
   return {};
 }
 
@@ -354,7 +354,8 @@ void find_rank(const SessionOptions& options, RunInfo& run) {
   }
   run.rank = rank.value;
   run.world_size = repair_size(rank, size);
-  run.local_rank = options.local_rank >= 0 ? options.local_rank : find_local_rank(claims, rank).value;
+  const Number local = read_option(options.local_rank, 0, kMaxWorldSize - 1, "SessionOptions::local_rank");
+  run.local_rank = local ? local.value : find_local_rank(claims, rank).value;
   run.rank_source = describe_source(rank, size);
   run.attempt = read_first({"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"}, 0, "a count of 0 or more").value;
 }

@@ -223,10 +223,9 @@ bool SessionImpl::is_wanted() noexcept {
 
 /// Until the period is over, or somebody rings.
 void SessionImpl::sleep() noexcept {
-  const std::chrono::milliseconds period(std::max(options_.period_ms, 10));
   watch_.sleeps();
-  registry().shared().alarm.wait(period);
-  watch_.wakes(static_cast<std::uint64_t>(std::chrono::nanoseconds(period).count()));
+  registry().shared().alarm.wait(options_.period);
+  watch_.wakes(static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.period).count()));
 }
 
 void SessionImpl::background() noexcept {
@@ -358,7 +357,7 @@ void SessionImpl::leave_folder() noexcept {
 
 /// Returns whether each has taken everything.
 bool SessionImpl::finish_workers() noexcept {
-  const Time end = deadline_ - margin_of(milliseconds(std::max(options_.exit_ms, 0)));
+  const Time end = deadline_ - margin_of(options_.exit_timeout);
   std::shared_ptr<ExportWorker> each;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) { each->finish_by(end); }
   while (!run_local(deadline_) && steady_now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
@@ -380,7 +379,7 @@ bool SessionImpl::finish_workers() noexcept {
 
 bool SessionImpl::end(bool killed) noexcept {
   const NotCancelled whole;
-  const milliseconds most(std::max(options_.exit_ms, 0));
+  const milliseconds most = options_.exit_timeout;
   const Time deadline = steady_now() + most;
   {
     std::unique_lock<std::mutex> lock(state_);
@@ -404,7 +403,7 @@ bool SessionImpl::end(bool killed) noexcept {
 
 bool SessionImpl::end_by(Time deadline) noexcept {
   Recorder* const recorder = existing_recorder();
-  const milliseconds most(std::max(options_.exit_ms, 0));
+  const milliseconds most = options_.exit_timeout;
   const milliseconds grace = std::min(kDeviceGrace, most / 2);
   registry().complete(recorder, process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
   samples_.stop(steady_now() + std::min(kSamplerGrace, most / 4));

@@ -10,7 +10,7 @@
 #include "base/threads.hpp"
 #include "journal/journal_writer.hpp"
 #include "process/diversion.hpp"
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 #include "session/crash.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -48,11 +49,20 @@ void count_session(std::uint32_t generation) noexcept {
   sessions.store(std::uint64_t{generation} << 32U | (had + 1), std::memory_order_relaxed);
 }
 
+/// The options with times that can be added to any other.
+SessionOptions with_bounded_times(SessionOptions options) {
+  constexpr milliseconds kMost(std::numeric_limits<std::int32_t>::max());
+  options.exit_timeout = std::clamp(options.exit_timeout, milliseconds(0), kMost);
+  options.period = std::clamp(options.period, milliseconds(10), kMost);
+  return options;
+}
+
 }  // namespace
 
 SessionImpl::SessionImpl(std::string name, SessionOptions options)
     : name_(std::move(name)),
-      options_(std::move(options)),
+      options_(with_bounded_times(std::move(options))),
+      in_job_(rank_in_job(options_)),
       generation_(generation()),
       silent_(switched_off()),
       earlier_sessions_(sessions_before(generation_)) {
@@ -104,7 +114,7 @@ void SessionImpl::bound_memory() {
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   if (silent_) { return; }
   history_ = std::make_shared<StepHistory>(std::min(options_.memory_bytes / 16, StepHistory::kMostBytes));
-  if (options_.compared_values != 0) { steps_ = std::make_unique<RankSteps>(options_.compared_values); }
+  if (in_job_.compared_values != 0) { steps_ = std::make_unique<RankSteps>(in_job_.compared_values); }
 }
 
 /// When the run begins, and what it is not to be told of. What was recorded before the first Session is adopted, and
@@ -138,17 +148,17 @@ void SessionImpl::start_threads() noexcept {
                  "no background thread can be started; results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
-  if (options_.end_on_uncaught) { end_on_uncaught(*this, milliseconds(std::max(options_.exit_ms, 0))); }
+  if (options_.end_on_uncaught) { end_on_uncaught(*this, options_.exit_timeout); }
   if (!options_.end_on_sigterm) { return; }
   if (background_) { return end_on_sigterm(*this); }
   report_fault_once("sigterm", "SIGTERM does not end the run: that needs background threads");
 }
 
 void SessionImpl::start_sampling() noexcept {
-  if (options_.sample_ms <= 0) { return; }
+  if (options_.sample_period <= milliseconds(0)) { return; }
   if (!options_.background) { return report_fault_once("sample", "nothing is sampled: that needs background threads"); }
   RunSamples::Plan plan;
-  plan.period = milliseconds(options_.sample_ms);
+  plan.period = options_.sample_period;
   plan.now = [this] { return static_cast<std::int64_t>(process_clock().now_ns() - start_ns_); };
   plan.memory = options_.memory_bytes / 32;
   plan.traced = options_.trace && !run_.directory.empty();
@@ -326,7 +336,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);
   snapshot.failed = snapshot.killed || failed_.load(std::memory_order_relaxed);
-  snapshot.clock_readings = options_.clock_readings;
+  if (in_job_.clock_reading) { snapshot.clock_readings.push_back(*in_job_.clock_reading); }
   snapshot.job = job();
   const std::lock_guard<std::mutex> lock(data_);
   snapshot.run.directory = directory_now_;

@@ -15,6 +15,7 @@
 #include "report/results_text.hpp"
 #include "session/export_worker.hpp"
 #include "session/gathered_job.hpp"
+#include "session/job.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
 #include "session/run_samples.hpp"
@@ -138,13 +139,14 @@ class SessionImpl {
   bool run_local(Time deadline) noexcept;
   bool show_local() noexcept;
   std::shared_ptr<ExportWorker> worker(std::size_t index) noexcept;
-  Words limit() const noexcept { return Words("TAKT_EXIT_MS=", options_.exit_ms, " ms"); }
+  Words limit() const noexcept { return Words("TAKT_EXIT_MS=", options_.exit_timeout.count(), " ms"); }
 
   // The Session that takes what is recorded. One that could not finish in time leaves it to its successor.
   static std::atomic<const SessionImpl*> collector_;
 
   const std::string name_;
   const SessionOptions options_;
+  const RankInJob in_job_;
   const std::uint32_t generation_;
   RunInfo run_;
   std::uint64_t start_ns_ = 0;  // on the clock of the process

@@ -19,6 +19,7 @@
 #include <takt/measure.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <thread>
 #include <utility>
@@ -39,10 +40,10 @@ long forced_switches() noexcept {
   return ::getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
 }
 
-std::int64_t host_peak_bytes() noexcept {
+std::optional<std::int64_t> host_peak_bytes() noexcept {
   std::uint64_t kib = 0;
   const bool known = KernelFile("/proc/self/status").number_of("VmHWM:", kib);
-  return known ? static_cast<std::int64_t>(kib * 1024) : Measurement::kUnknown;
+  return known ? std::optional(static_cast<std::int64_t>(kib * 1024)) : std::nullopt;
 }
 
 /// A mark on a stream; none, where there is no stream or it takes none.
@@ -60,10 +61,10 @@ class StreamMark {
   bool made() const noexcept { return made_; }
   bool wait() const noexcept { return made_ && wait_for_mark(stream_, mark_); }
   /// REQUIRES: made(), and waited for.
-  std::int64_t since(const StreamMark& begin) const noexcept {
-    if (!begin.made_) { return MeasuredRun::kUnknown; }
+  std::optional<std::int64_t> since(const StreamMark& begin) const noexcept {
+    if (!begin.made_) { return std::nullopt; }
     const Elapsed elapsed = stream_.ops->elapsed(stream_.handle, begin.mark_, mark_);
-    return elapsed.state == Elapsed::State::ready ? elapsed.ns : MeasuredRun::kUnknown;
+    return elapsed.state == Elapsed::State::ready ? std::optional(elapsed.ns) : std::nullopt;
   }
 
  private:
@@ -72,10 +73,11 @@ class StreamMark {
   bool made_ = false;
 };
 
-std::vector<std::int64_t> times_of(const std::vector<MeasuredRun>& runs, std::int64_t MeasuredRun::*time) {
+template <class Time>
+std::vector<std::int64_t> times_of(const std::vector<MeasuredRun>& runs, Time MeasuredRun::*time) {
   std::vector<std::int64_t> times;
   for (const MeasuredRun& each : runs) {
-    if (each.*time != MeasuredRun::kUnknown) { times.push_back(each.*time); }
+    if (const std::optional<std::int64_t> known = each.*time) { times.push_back(*known); }
   }
   return times;
 }
@@ -100,7 +102,8 @@ MeasuredRun MeasureLoop::call(const std::function<void()>& function) {
 }
 
 bool MeasureLoop::is_time_up() const {
-  return options_.seconds > 0 && static_cast<double>(surroundings_.now() - begun_ns_) >= options_.seconds * 1e9;
+  const std::chrono::nanoseconds took(surroundings_.now() - begun_ns_);
+  return options_.time_limit > milliseconds(0) && took >= options_.time_limit;
 }
 
 /// Why no further run is to begin. The interval is looked at whenever there are a twentieth more runs.
@@ -196,8 +199,7 @@ void MeasureLoop::add_samples() {
     const bool tells = figures.place_of(Quantity::energy) < figures.quantities.size() ||
                        figures.place_of(Quantity::power) < figures.quantities.size();
     if (tells) { meter.no_energy = why_no_energy(window); }
-    meter.has_energy = tells && meter.no_energy.empty();
-    if (meter.has_energy) {
+    if (tells && meter.no_energy.empty()) {
       meter.joules = window.energy.joules;
       meter.error_joules = window.energy.error_joules;
     }
@@ -223,7 +225,7 @@ Measurement MeasureLoop::measure(std::string name, const std::function<void()>& 
 namespace {
 
 constexpr int kMostWarmup = 100'000;
-constexpr double kMostMeasureSeconds = 86'400;
+constexpr milliseconds kMostMeasureTime = std::chrono::hours(24);
 constexpr std::size_t kMostMeasurements = 1'000;  // in one run
 constexpr std::size_t kMostKeptRuns = 100'000;    // of all of them
 
@@ -242,8 +244,9 @@ void check_measure(std::string_view name, const MeasureOptions& options) {
   if (!(options.interval >= 0 && options.interval < 1)) {
     refuse_option("interval", options.interval, "a share of the median lies above 0 and below 1; 0 is exactly `runs`");
   }
-  if (!(options.seconds >= 0 && options.seconds <= kMostMeasureSeconds)) {
-    refuse_option("seconds", options.seconds, detail::format("0 (however long) to {} can be", kMostMeasureSeconds));
+  if (options.time_limit < milliseconds(0) || options.time_limit > kMostMeasureTime) {
+    refuse_option("time_limit in seconds", std::chrono::duration<double>(options.time_limit).count(),
+                  "0 (however long) to 86400 can be");
   }
   if (options.items < 1) { refuse_option("items", static_cast<double>(options.items), "a run has 1 item or more"); }
 }

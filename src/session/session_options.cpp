@@ -11,8 +11,10 @@
 #include <takt/trial_options.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,6 +26,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
+
+using std::chrono::milliseconds;
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr std::size_t kLongestUnknown = 64;
@@ -42,8 +46,15 @@ constexpr EnvironmentVariable<SessionOptions> number_variable(const char* name, 
             return true;
           },
           [](const SessionOptions& options) {
-            const auto now = static_cast<std::int64_t>(options.*Member) / Unit;
-            return now < Low ? std::string("the launcher's") : std::to_string(now);
+            const auto& now = options.*Member;
+            using Value = std::decay_t<decltype(now)>;
+            if constexpr (std::is_same_v<Value, std::optional<int>>) {
+              return now ? std::to_string(*now) : std::string("the launcher's");
+            } else if constexpr (std::is_same_v<Value, milliseconds>) {
+              return std::to_string(now.count());
+            } else {
+              return std::to_string(static_cast<std::int64_t>(now) / Unit);
+            }
           }};
 }
 
@@ -68,32 +79,32 @@ bool set_all_ranks(std::string_view value, SessionOptions& options) {
 
 std::string get_all_ranks(const SessionOptions& options) { return options.all_ranks ? "all" : "0"; }
 
-bool set_sample_ms(std::string_view value, SessionOptions& options) {
+bool set_sample_period(std::string_view value, SessionOptions& options) {
   std::int64_t parsed = 0;
   if (!parse_number(value, 0, RunSamples::kMostMs, parsed)) { return false; }
   if (parsed != 0 && parsed < RunSamples::kLeastMs) { return false; }
-  options.sample_ms = static_cast<int>(parsed);
+  options.sample_period = milliseconds(parsed);
   return true;
 }
 
-std::string get_sample_ms(const SessionOptions& options) { return std::to_string(options.sample_ms); }
+std::string get_sample_period(const SessionOptions& options) { return std::to_string(options.sample_period.count()); }
 
 using Options = SessionOptions;
 constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     number_variable<&Options::csv_bytes, 0, 1 << 20, 1 << 20>("TAKT_CSV_MB", "a number of MiB"),
     text_variable<&Options::directory>("TAKT_DIR"),
-    number_variable<&Options::exit_ms, 0, kMaxInt, 1>("TAKT_EXIT_MS", "a number of milliseconds"),
+    number_variable<&Options::exit_timeout, 0, kMaxInt, 1>("TAKT_EXIT_MS", "a number of milliseconds"),
     flag_variable<Options, &Options::files>("TAKT_FILES"),
     flag_variable<Options, &Options::journal>("TAKT_JOURNAL"),
     number_variable<&Options::journal_bytes, 0, 1 << 20, 1 << 20>("TAKT_JOURNAL_MB", "a number of MiB"),
     flag_variable<Options, &Options::html>("TAKT_HTML"),
     number_variable<&Options::gpu_records, 8, 1 << 16, 1>("TAKT_GPU_RECORDS", "a number of marks"),
     number_variable<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
-    number_variable<&Options::period_ms, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),
+    number_variable<&Options::period, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),
     number_variable<&Options::rank, 0, kMaxInt - 1, 1>("TAKT_RANK", "a rank"),
     {"TAKT_RANKS", "0 or all", 1, 0, set_all_ranks, get_all_ranks},
     text_variable<&Options::run_id>("TAKT_RUN_ID"),
-    {"TAKT_SAMPLE_MS", "0, or a number of milliseconds from 10 to 60000", 1, 0, set_sample_ms, get_sample_ms},
+    {"TAKT_SAMPLE_MS", "0, or a number of milliseconds from 10 to 60000", 1, 0, set_sample_period, get_sample_period},
     flag_variable<Options, &Options::end_on_sigterm>("TAKT_SIGTERM"),
     flag_variable<Options, &Options::table>("TAKT_TABLE"),
     flag_variable<Options, &Options::trace>("TAKT_TRACE"),
@@ -200,10 +211,10 @@ bool set_steps(std::string_view value, TrialOptions& options) {
   return true;
 }
 
-bool set_seconds(std::string_view value, TrialOptions& options) {
+bool set_time_limit(std::string_view value, TrialOptions& options) {
   std::int64_t seconds = 0;
   if (!parse_number(value, 0, kMostTrialSeconds, seconds)) { return false; }
-  options.seconds = static_cast<double>(seconds);
+  options.time_limit = std::chrono::seconds(seconds);
   return true;
 }
 
@@ -211,8 +222,10 @@ constexpr EnvironmentVariable<TrialOptions> kTrialVariables[] = {
     {"TAKT_TRIALS", "io, synthetic and full, or some of them, with commas between, or all", 1, 0, set_trials,
      get_trials},
     flag_variable<TrialOptions, &TrialOptions::go_on>("TAKT_TRIALS_GO_ON"),
-    {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMostTrialSeconds, set_seconds,
-     [](const TrialOptions& options) { return std::to_string(static_cast<std::int64_t>(options.seconds)); }},
+    {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMostTrialSeconds, set_time_limit,
+     [](const TrialOptions& options) {
+       return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options.time_limit).count());
+     }},
     {"TAKT_TRIALS_STEPS", "a number of steps", 1, kMostTrialSteps, set_steps,
      [](const TrialOptions& options) { return std::to_string(options.steps); }},
 };

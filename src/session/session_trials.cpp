@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -137,9 +136,9 @@ void TrialLoop::end_step(std::uint64_t now_ns) noexcept {
 }
 
 bool TrialLoop::is_trial_over(std::uint64_t now_ns) const noexcept {
-  const bool timed = options_.seconds > 0 && session_.run().world_size == 1;
+  const bool timed = options_.time_limit.count() > 0 && session_.run().world_size == 1;
   return trial_steps_ >= static_cast<std::uint64_t>(options_.steps) ||
-         (timed && static_cast<double>(now_ns - trial_ns_) >= options_.seconds * 1e9);
+         (timed && std::chrono::nanoseconds(now_ns - trial_ns_) >= options_.time_limit);
 }
 
 void TrialLoop::end_trial() {
@@ -273,7 +272,8 @@ TrialResults TrialLoop::results() const {
   results.streams = diversion().streams();
   results.failed_waits = failed_waits_;
   results.steps_a_trial = static_cast<std::uint64_t>(options_.steps);
-  results.seconds_a_trial = session_.run().world_size == 1 ? options_.seconds : 0;
+  results.seconds_a_trial =
+      session_.run().world_size == 1 ? std::chrono::duration<double>(options_.time_limit).count() : 0.0;
   results.took_ns = static_cast<std::int64_t>(trial_now() - begun_ns_);
   results.batches_taken = batches_;
   results.steps_done = steps_;
@@ -294,10 +294,9 @@ void check_options(const TrialOptions& options) {
   if (options.steps < 1 || options.steps > kMostTrialSteps) {
     throw Error(detail::format("takt: TrialOptions::steps is {}; a trial has 1 to {}", options.steps, kMostTrialSteps));
   }
-  if (!std::isfinite(options.seconds) || options.seconds < 0 ||
-      options.seconds > static_cast<double>(kMostTrialSeconds)) {
-    throw Error(detail::format("takt: TrialOptions::seconds is {}; a trial has 0 (however long) to {}", options.seconds,
-                               kMostTrialSeconds));
+  if (options.time_limit.count() < 0 || options.time_limit > std::chrono::seconds(kMostTrialSeconds)) {
+    throw Error(detail::format("takt: TrialOptions::time_limit in seconds is {}; a trial has 0 (however long) to {}",
+                               std::chrono::duration<double>(options.time_limit).count(), kMostTrialSeconds));
   }
   if (options.items < 0) {
     throw Error(detail::format(

@@ -58,7 +58,7 @@ takt::SessionOptions quiet_options(const std::string& folder) {
   takt::SessionOptions options;
   options.directory = folder;
   options.table = false;
-  options.exit_ms = 100;
+  options.exit_timeout = std::chrono::milliseconds(100);
   return options;
 }
 
@@ -99,7 +99,7 @@ void print_latencies(const std::string& folder) {
   for (int round = 0; round < 10; ++round) {
     for (Way& way : ways) {
       takt::SessionOptions options = quiet_options(folder);
-      options.period_ms = 20;
+      options.period = std::chrono::milliseconds(20);
       takt::Session session("latency", options);
       if (!way.url.empty()) { session.add(exporter_to(way.url)); }
       time_scopes(session, way.ticks);
@@ -164,7 +164,7 @@ void print_background(const std::string& folder) {
 /// Returns whether all of it was delivered.
 bool send_points(int steps, int metrics, const std::string& folder) {
   takt::SessionOptions options = quiet_options(folder);
-  options.exit_ms = 600'000;
+  options.exit_timeout = std::chrono::milliseconds(600'000);
   std::vector<std::string> names;
   for (int metric = 0; metric < metrics; ++metric) { names.push_back("metric" + std::to_string(metric)); }
   const auto begin = steady_clock::now();

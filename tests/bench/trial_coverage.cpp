@@ -93,8 +93,8 @@ bool holds(const Pace& pace, std::size_t steps, int runs) {
   std::vector<double> widths;
   for (int count = 0; count < runs; ++count) {
     const TrialRate rate = takt::detail::rate_of(simulate(pace, steps, random), pace.ahead);
-    right += rate.low <= truth && truth <= rate.high ? 1 : 0;
-    widths.push_back(100 * (rate.high / rate.per_s - 1));
+    right += rate.interval.value().low <= truth && truth <= rate.interval.value().high ? 1 : 0;
+    widths.push_back(100 * (rate.interval.value().high / rate.per_s - 1));
   }
   return tell(100.0 * right / runs, middle(widths), pace.promise != 0 && steps >= pace.promise);
 }

@@ -97,10 +97,10 @@ void check_line(const char* line, void*) {
 
 void check_options(const SessionOptions& options) {
   require(!options.directory.empty(), "there is a folder");
-  require(options.exit_ms >= 0 && options.period_ms >= 10 && options.warmup >= 0, "times and counts in their range");
+  require(options.exit_timeout.count() >= 0 && options.period.count() >= 10 && options.warmup >= 0,
+          "times and counts in their range");
   require(options.memory_bytes >= 1U << 20U && options.memory_bytes <= std::size_t{1} << 40U, "memory in its range");
-  require(options.rank >= -1 && (options.world_size == -1 || options.world_size >= 1),
-          "rank and world size in their range");
+  require(options.rank.value_or(0) >= 0 && options.world_size.value_or(1) >= 1, "rank and world size in their range");
 }
 
 void check_run(const RunInfo& run) {

@@ -35,7 +35,7 @@ void require(bool holds, const char* what) {
 void check(const Snapshot& snapshot) {
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const std::uint32_t parent = snapshot.paths[path].parent;
-    require(parent == PathStats::kNoParent || parent < path, "parents stand before their children");
+    require(parent == takt::kNoIndex || parent < path, "parents stand before their children");
     require(snapshot.paths[path].depth < 128, "walking up comes to an end soon");
   }
   for (const Series& series : snapshot.series) {
@@ -47,7 +47,7 @@ void check(const Snapshot& snapshot) {
   for (const Row& row : snapshot.rows) {
     require(row.series < snapshot.series.size(), "rows lead somewhere");
     for (const Cell& cell : row.cells) {
-      require(cell.path == Cell::kOther || cell.path < snapshot.paths.size(), "cells lead somewhere");
+      require(cell.path == takt::kNoIndex || cell.path < snapshot.paths.size(), "cells lead somewhere");
     }
   }
   if (snapshot.paths.size() < 100 && snapshot.series.size() < 100) { format_json(snapshot); }

@@ -4,9 +4,9 @@
 // Any bytes as a merged file. The input is a list of records, each a byte that says what to make of what follows up to the
 // next newline: an entry of some name; a header with bytes changed; an extended header of these words; bytes as they are;
 // the file cut off. Builds with libFuzzer, or with standalone_main.cpp.
+#include "cli/journal_peek.hpp"
 #include "cli/merged_file.hpp"
 #include "cli/tar.hpp"
-#include "cli/journal_peek.hpp"
 #include "journal/journal_reader.hpp"
 
 #include <takt/error.hpp>

@@ -284,7 +284,7 @@ int run_with(const std::string& exporter, const std::string& url, const std::str
   takt::SessionOptions options;
   options.directory = folder;
   options.table = false;
-  options.period_ms = 10;
+  options.period = std::chrono::milliseconds(10);
   takt::Session session("hot path", options);
   if (!add_exporter(session, exporter, url, folder)) { return 2; }
   takt::Timer<takt::CpuBackend> timer;

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdio>
@@ -67,7 +68,7 @@ void steps(int n) {
 
 takt::SessionOptions often() {
   takt::SessionOptions options = takt::SessionOptions::from_env();
-  options.period_ms = 20;
+  options.period = std::chrono::milliseconds(20);
   return options;
 }
 

@@ -108,8 +108,8 @@ int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
   takt::SessionOptions options = takt::SessionOptions::from_env();
   options.table = false;
-  options.period_ms = 3'600'000;
-  options.exit_ms = 60'000;
+  options.period = std::chrono::milliseconds(3'600'000);
+  options.exit_timeout = std::chrono::milliseconds(60'000);
   options.background = false;  // so that what happens at one time is the same each time
   takt::Session session("memory", options);
   if (what == "sparse") { sparse(0, kMostKeys); }

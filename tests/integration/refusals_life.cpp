@@ -163,8 +163,8 @@ takt::SessionOptions options() {
   takt::SessionOptions options;
   const char* folder = std::getenv("TAKT_DIR");
   options.directory = folder == nullptr ? "takt-runs" : folder;
-  options.period_ms = 10;
-  options.exit_ms = g_exit_ms;
+  options.period = std::chrono::milliseconds(10);
+  options.exit_timeout = std::chrono::milliseconds(g_exit_ms);
   options.trace = true;
   options.end_on_sigterm = true;
   return options;

@@ -110,7 +110,7 @@ void steps(int n) {
 
 takt::SessionOptions often() {
   takt::SessionOptions options = takt::SessionOptions::from_env();
-  options.period_ms = 10;
+  options.period = std::chrono::milliseconds(10);
   return options;
 }
 

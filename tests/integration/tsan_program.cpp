@@ -6,6 +6,7 @@
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -28,7 +29,7 @@ void train(takt::Session& session, int thread) {
 
 int main() {
   takt::SessionOptions options = takt::SessionOptions::from_env();
-  options.period_ms = 10;
+  options.period = std::chrono::milliseconds(10);
   takt::Session session("sanitized", options);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) { threads.emplace_back(train, std::ref(session), thread); }

@@ -66,18 +66,18 @@ void tell(bool done, const takt::Session& session, const takt::Job* job) {
 
 /// The files are read when all ranks have closed theirs. They tell a later wall time than the one at reduce().
 bool is_as_in_files(const takt::Job& job, const std::string& directory) {
-  takt::detail::RankRecord files;
+  takt::RankRecord files;
   for (const auto& each : std::filesystem::directory_iterator(std::filesystem::path(directory).parent_path())) {
     takt::Snapshot snapshot;
     takt::detail::JournalReader reader(each.path().string());
     while (reader.read_part(snapshot)) {}
-    merge_into(files, takt::detail::record_of(snapshot));
+    takt::detail::merge_into(files, takt::detail::record_of(snapshot));
   }
-  const takt::detail::RankRecord& messages = *job.record;
+  const takt::RankRecord& messages = *job.record;
   const bool wall = files.wall.ranks == messages.wall.ranks && files.wall.least.ns >= messages.wall.least.ns &&
                     files.wall.most.ns >= messages.wall.most.ns;
   files.wall = messages.wall;
-  return wall && pack(files) == pack(messages);
+  return wall && takt::detail::pack(files) == takt::detail::pack(messages);
 }
 
 /// At the beginning and at reduce() a rank has read its parent's clock. That is the same one, from which each process

@@ -67,12 +67,16 @@ class GrowingRun {
     now_.wall_ns += 1'000'000'000;
     now_.uncovered_ns += 5;
     now_.overhead_ns += static_cast<std::int64_t>(random_.below(1000));
-    now_.process = {static_cast<std::int64_t>(random_.below(1000)) - 1,
+    const auto known_below = [this](std::uint64_t most) {
+      const auto number = static_cast<std::int64_t>(random_.below(most));
+      return number == 0 ? std::nullopt : std::optional(number - 1);
+    };
+    now_.process = {known_below(1000),
                     static_cast<std::int64_t>(random_.below(3)),
                     static_cast<std::int64_t>(random_.below(3)),
                     17,
                     2,
-                    static_cast<std::int64_t>(random_.below(100)) - 1,
+                    known_below(100),
                     8};
     now_.clock.worst_error_ppm = static_cast<double>(random_.below(50));
     now_.clock.error_since_ns = static_cast<std::int64_t>(random_.below(1000));
@@ -146,9 +150,12 @@ class GrowingRun {
     for (std::uint64_t* number : {&line.spans, &line.clamped, &line.steps, &overlap.undecided}) {
       *number += random_.below(100);
     }
-    for (std::int64_t* ns : {&line.clock_error_ns, &overlap.span_ns, &overlap.compute_ns, &overlap.comm_ns,
-                             &overlap.io_ns, &overlap.comm_exposed_ns, &overlap.other_exposed_ns}) {
+    for (std::int64_t* ns :
+         {&line.clock_error_ns, &overlap.span_ns, &overlap.compute_ns, &overlap.comm_ns, &overlap.io_ns}) {
       *ns += static_cast<std::int64_t>(random_.below(1U << 30U));
+    }
+    for (std::optional<std::int64_t>* ns : {&overlap.comm_exposed_ns, &overlap.other_exposed_ns}) {
+      *ns = ns->value_or(0) + static_cast<std::int64_t>(random_.below(1U << 30U));
     }
   }
 
@@ -194,11 +201,10 @@ class GrowingRun {
   void fill(takt::Row& row) {
     row.warmup = random_.chance(20);
     row.complete = random_.chance(80);
-    row.period_ns = random_.chance(20) ? -1 : static_cast<std::int64_t>(random_.below(1U << 30U));
+    row.period_ns = random_.chance(20) ? std::nullopt : std::optional<std::int64_t>(random_.below(1U << 30U));
     row.cells.resize(random_.below(6));
     for (takt::Cell& cell : row.cells) {
-      cell.path =
-          random_.chance(10) ? takt::Cell::kOther : static_cast<std::uint32_t>(random_.below(now_.paths.size()));
+      cell.path = random_.chance(10) ? takt::kNoIndex : static_cast<std::uint32_t>(random_.below(now_.paths.size()));
       cell.calls = static_cast<std::uint32_t>(random_.next());
       cell.host_ns = static_cast<std::int64_t>(random_.next() >> 1U);
       if (random_.chance(50)) { cell.device_ns = static_cast<std::int64_t>(random_.next() >> 1U); }

@@ -48,7 +48,7 @@ inline takt::Snapshot snapshot_of_rank(int rank, int world, RankState state = Ra
     takt::Row& row = add_row(snapshot, 0, step);
     row.begin_ns = static_cast<std::int64_t>(step * kSecond);
     row.host_ns = kSecond;
-    row.period_ns = step == 0 ? -1 : static_cast<std::int64_t>(kSecond);
+    row.period_ns = step == 0 ? std::nullopt : std::optional<std::int64_t>(kSecond);
   }
   return snapshot;
 }

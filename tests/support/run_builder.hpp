@@ -96,9 +96,9 @@ class RunBuilder {
   takt::Snapshot finish() {
     run.wall_ns = steps_.now_ns();
     run.paths[steps_.epoch].host.add(static_cast<std::uint64_t>(run.wall_ns));
-    takt::detail::StepHistory history;
+    takt::StepHistory history;
     history.add(run);
-    run.history = std::make_shared<const takt::detail::StepHistory>(history.finished());
+    run.history = std::make_shared<const takt::StepHistory>(history.finished());
     return run;
   }
 

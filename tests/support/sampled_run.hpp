@@ -65,8 +65,7 @@ inline std::vector<takt::Meter> sampled_system(std::int64_t seconds) {
     each.last_ns = seconds * 1'000'000'000;
   }
   meters[0].figures = {{0, 0, seconds * 75'000'000, seconds * 75'000'000}};
-  meters[0].energy = {takt::MeterEnergy::Source::counter, static_cast<double>(seconds) * 75,
-                      takt::MeterEnergy::kUnknown, kSampleNs};
+  meters[0].energy = {takt::MeterEnergy::Source::counter, static_cast<double>(seconds) * 75, std::nullopt, kSampleNs};
   meters[1].figures = {{0, 0, 0, seconds * 2'000'000'000},
                        {1e9, 0, 1'500'000'000, 0},
                        {2e9, 0, 3'200'000'000, 0},

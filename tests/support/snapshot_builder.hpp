@@ -10,13 +10,13 @@
 namespace takt_test {
 
 /// Appends a path below `parent` and returns its index.
-inline std::uint32_t add_path(takt::Snapshot& snapshot, const std::string& name,
-                              std::uint32_t parent = takt::PathStats::kNoParent, takt::Kind kind = takt::Kind::other) {
+inline std::uint32_t add_path(takt::Snapshot& snapshot, const std::string& name, std::uint32_t parent = takt::kNoIndex,
+                              takt::Kind kind = takt::Kind::other) {
   takt::PathStats path;
   path.name = name;
   path.kind = kind;
   path.parent = parent;
-  path.depth = parent == takt::PathStats::kNoParent ? 0 : snapshot.paths[parent].depth + 1;
+  path.depth = parent == takt::kNoIndex ? 0 : snapshot.paths[parent].depth + 1;
   snapshot.paths.push_back(path);
   return static_cast<std::uint32_t>(snapshot.paths.size() - 1);
 }
@@ -106,7 +106,7 @@ inline takt::Snapshot sample_snapshot() {
   const std::uint32_t optimizer = add_path(snapshot, "Optimizer", batch, Kind::compute);
   const std::uint32_t validation = add_path(snapshot, "Validation", epoch);
   const std::uint32_t validation_batch = add_path(snapshot, "Batch", validation);
-  const std::uint32_t decode = add_path(snapshot, "Decode", takt::PathStats::kNoParent, Kind::io);
+  const std::uint32_t decode = add_path(snapshot, "Decode", takt::kNoIndex, Kind::io);
 
   auto& paths = snapshot.paths;
   paths[epoch].host.add_first(21'000 * ms);
@@ -127,7 +127,7 @@ inline takt::Snapshot sample_snapshot() {
   add_calls(paths[backward].device, 10, 588, 46 * ms);
   for (takt::PathStats& path : paths) { path.self_ns = path.host.total_ns(); }
   for (const takt::PathStats& path : paths) {
-    if (path.parent != takt::PathStats::kNoParent) {
+    if (path.parent != takt::kNoIndex) {
       std::uint64_t& above = paths[path.parent].self_ns;
       above -= path.host.total_ns() < above ? path.host.total_ns() : above;
     }

@@ -32,7 +32,7 @@ class StepBuilder {
     takt::Row& row = add_row(run, series, next_);
     row.begin_ns = now_ns_ + (between_ns > 0 ? between_ns : 0);
     row.host_ns = ns;
-    row.period_ns = next_ == 0 || between_ns < 0 ? -1 : ns + between_ns;
+    row.period_ns = next_ == 0 || between_ns < 0 ? std::nullopt : std::optional<std::int64_t>(ns + between_ns);
     row.warmup = next_ < warmup;
     for (const auto& [path, region_ns] : regions) {
       takt::Cell cell;

@@ -42,7 +42,7 @@ class SyntheticRun {
   explicit SyntheticRun(const SyntheticShape& shape) : shape_(shape), random_(shape.seed) {
     begin_run();
     if (shape_.steps_an_epoch > 0) { epoch_ = add_path(run_, "Epoch"); }
-    batch_ = add_path(run_, "Batch", shape_.steps_an_epoch > 0 ? epoch_ : takt::PathStats::kNoParent);
+    batch_ = add_path(run_, "Batch", shape_.steps_an_epoch > 0 ? epoch_ : takt::kNoIndex);
     add_regions();
     if (shape_.has_gpu) { run_.devices.push_back({"cuda", "", ""}); }
     series_ = add_series(run_, batch_, add_thread(run_, "main"));
@@ -138,7 +138,7 @@ class SyntheticRun {
     row.host_ns = static_cast<std::int64_t>(sum_ns);
     const std::int64_t between = begins_epoch ? 400'000'000 : 120'000;
     row.begin_ns = now_ns_ + between;
-    row.period_ns = begins_epoch || step == 0 ? -1 : row.host_ns + between;
+    row.period_ns = begins_epoch || step == 0 ? std::nullopt : std::optional<std::int64_t>(row.host_ns + between);
     row.warmup = step < shape_.warmup;
     now_ns_ = row.begin_ns + row.host_ns;
     add_call(run_.paths[batch_].host, step, row.host_ns);
@@ -176,7 +176,7 @@ class SyntheticRun {
   }
 
   void end_run() {
-    run_.history = std::make_shared<const takt::detail::StepHistory>(history_.finished());
+    run_.history = std::make_shared<const takt::StepHistory>(history_.finished());
     run_.finished = true;
     run_.wall_ns = now_ns_ + 700'000'000;
     run_.uncovered_ns = 300'000'000;
@@ -216,7 +216,7 @@ class SyntheticRun {
   Random random_;
   double state_ = 0;
   takt::Snapshot run_;
-  takt::detail::StepHistory history_;
+  takt::StepHistory history_;
   std::uint32_t epoch_ = 0;
   std::uint32_t batch_ = 0;
   std::uint32_t series_ = 0;

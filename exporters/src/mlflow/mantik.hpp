@@ -3,8 +3,8 @@
 #pragma once
 
 #include "trackers/backoff.hpp"
-#include "trackers/cursor_file.hpp"
 #include "trackers/http.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/config.hpp>
 #include <takt/exporters/mlflow.hpp>

@@ -7,8 +7,8 @@
 #include "base/fault.hpp"
 #include "base/format.hpp"
 #include "mlflow/mlflow_messages.hpp"
-#include "trackers/tracker_names.hpp"
 #include "trackers/system_metrics.hpp"
+#include "trackers/tracker_names.hpp"
 
 #include <memory>
 #include <thread>

@@ -13,10 +13,10 @@
 #include "mlflow/mlflow_queue.hpp"
 #include "mlflow/mlflow_start.hpp"
 #include "trackers/backoff.hpp"
-#include "trackers/cursor_file.hpp"
 #include "trackers/http.hpp"
 #include "trackers/live_delivery.hpp"
 #include "trackers/metric_points.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -244,16 +244,16 @@ std::vector<SystemMetric> mlflow_metrics_of_gpu(const Meter& meter) {
   std::vector<SystemMetric> metrics = {{gpu + "_utilization_percentage", Quantity::utilization, 1e-1},
                                        {gpu + "_power_usage_watts", Quantity::power, 1e-3}};
   // Its client has a fixed power for all AMD GPUs, of which a share says nothing.
-  if (nvidia && meter.power_limit_mw > 0) {
+  if (nvidia && meter.power_limit_mw) {
     metrics.push_back(
-        {gpu + "_power_usage_percentage", Quantity::power, 100.0 / static_cast<double>(meter.power_limit_mw)});
+        {gpu + "_power_usage_percentage", Quantity::power, 100.0 / static_cast<double>(*meter.power_limit_mw)});
   }
   if (is_slice(meter)) { return metrics; }
   metrics.push_back(nvidia ? SystemMetric{gpu + "_memory_usage_megabytes", Quantity::memory, 1e-6}
                            : SystemMetric{gpu + "_memory_usage_gigabytes", Quantity::memory, 1e-9});
-  if (meter.memory_bytes != 0) {
+  if (meter.memory_bytes) {
     metrics.push_back(
-        {gpu + "_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(meter.memory_bytes)});
+        {gpu + "_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(*meter.memory_bytes)});
   }
   return metrics;
 }
@@ -261,12 +261,12 @@ std::vector<SystemMetric> mlflow_metrics_of_gpu(const Meter& meter) {
 /// As its client asks psutil.
 std::vector<SystemMetric> mlflow_metrics_of_machine(const Meter& meter) {
   std::vector<SystemMetric> metrics = {{"system/system_memory_usage_megabytes", Quantity::memory, 1e-6}};
-  if (meter.memory_bytes != 0) {
+  if (meter.memory_bytes) {
     metrics.push_back(
-        {"system/system_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(meter.memory_bytes)});
+        {"system/system_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(*meter.memory_bytes)});
   }
-  if (meter.processors != 0) {
-    metrics.push_back({"system/cpu_utilization_percentage", Quantity::cpu_time, 100.0 / meter.processors});
+  if (meter.processors) {
+    metrics.push_back({"system/cpu_utilization_percentage", Quantity::cpu_time, 100.0 / *meter.processors});
   }
   return metrics;
 }

@@ -4,10 +4,10 @@
 
 #include "base/fault.hpp"
 #include "mlflow/mlflow_cursor.hpp"
-#include "trackers/cursor_file.hpp"
 #include "trackers/http.hpp"
 #include "trackers/metric_points.hpp"
 #include "trackers/system_metrics.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/exporters/mlflow.hpp>
 #include <takt/snapshot.hpp>

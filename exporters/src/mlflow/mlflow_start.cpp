@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "mlflow/mantik.hpp"
 #include "mlflow/mlflow_messages.hpp"
-#include "trackers/cursor_file.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/json.hpp>

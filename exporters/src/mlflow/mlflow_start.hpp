@@ -5,8 +5,8 @@
 #include "base/file.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "mlflow/mlflow_messages.hpp"
-#include "trackers/cursor_file.hpp"
 #include "trackers/http.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/exporters/mlflow.hpp>
 #include <takt/snapshot.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "trackers/cursor_file.hpp"
 #include "trackers/live_delivery.hpp"
 #include "trackers/metric_points.hpp"
 #include "trackers/protobuf.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <strings.h>
@@ -98,9 +99,9 @@ std::string remote_address(const fs::path& config, const std::string& remote) {
     if (section.empty() || ::strncasecmp(line.c_str(), "url", 3) != 0) { continue; }
     const std::string assigned = trimmed(line.substr(3));
     if (assigned.compare(0, 1, "=") != 0) { continue; }
-    const std::string address = config_value(trimmed(assigned.substr(1)));
+    std::string address = config_value(trimmed(assigned.substr(1)));
     if (section == remote) { return address; }
-    if (first.empty()) { first = address; }
+    if (first.empty()) { first = std::move(address); }
   }
   return first;
 }

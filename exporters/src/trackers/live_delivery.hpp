@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "trackers/cursor_file.hpp"
 #include "trackers/tracker.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <takt/exporter.hpp>
 #include <takt/snapshot.hpp>

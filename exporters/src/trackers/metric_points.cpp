@@ -104,9 +104,9 @@ void MetricPoints::add(const Snapshot& snapshot, const Row& row) {
   window.end_ns = row.begin_ns + row.host_ns;
   window.step = row.step;
   last_step_ = std::max(last_step_, row.step);
-  if (row.period_ns >= 0) {
+  if (row.period_ns) {
     window.items = bounded_sum(window.items, natural(row.items));
-    window.period_ns = bounded_sum(window.period_ns, natural(row.period_ns));
+    window.period_ns = bounded_sum(window.period_ns, natural(*row.period_ns));
     ++window.periods;
   }
   const std::uint32_t batch = snapshot.series[row.series].path;
@@ -118,8 +118,8 @@ void MetricPoints::add(const Snapshot& snapshot, const Row& row) {
     if (cell.device_ns != Cell::kAbsent) { column.device.add(natural(cell.device_ns)); }
   }
   const Exposed exposed = Exposed::of(snapshot, row);
-  if (exposed.comm_ns != Exposed::kAbsent) { window.exposed_comm.add(natural(exposed.comm_ns)); }
-  if (exposed.io_ns != Exposed::kAbsent) { window.exposed_io.add(natural(exposed.io_ns)); }
+  if (exposed.comm_ns) { window.exposed_comm.add(natural(*exposed.comm_ns)); }
+  if (exposed.io_ns) { window.exposed_io.add(natural(*exposed.io_ns)); }
   if (every_step_ || window.end_ns - window.begin_ns >= window_ns_) { close(snapshot, row.series, window); }
 }
 
@@ -203,12 +203,8 @@ void MetricPoints::add_totals(const Snapshot& snapshot) {
   }
   if (set_ == MetricSet::few) { return; }
   const Exposed exposed = Exposed::of(snapshot);
-  if (exposed.comm_ns != Exposed::kAbsent) {
-    put(key_of("total/exposed/comm/total_s"), seconds(natural(exposed.comm_ns)), when);
-  }
-  if (exposed.io_ns != Exposed::kAbsent) {
-    put(key_of("total/exposed/io/total_s"), seconds(natural(exposed.io_ns)), when);
-  }
+  if (exposed.comm_ns) { put(key_of("total/exposed/comm/total_s"), seconds(natural(*exposed.comm_ns)), when); }
+  if (exposed.io_ns) { put(key_of("total/exposed/io/total_s"), seconds(natural(*exposed.io_ns)), when); }
   put(key_of("total/wall_s"), seconds(natural(snapshot.wall_ns)), when);
   put(key_of("total/uncovered_s"), seconds(natural(snapshot.uncovered_ns)), when);
   put(key_of("total/overhead_s"), seconds(natural(snapshot.overhead_ns)), when);

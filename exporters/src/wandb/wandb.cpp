@@ -4,8 +4,8 @@
 #include "trackers/live_delivery.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_config.hpp"
-#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_environment.hpp"
+#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_run.hpp"
 #include "wandb/wandb_upload.hpp"
 

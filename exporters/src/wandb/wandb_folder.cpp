@@ -6,7 +6,7 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
-#include "trackers/cursor_file.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include <algorithm>
 #include <cerrno>

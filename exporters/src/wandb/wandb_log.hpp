@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "trackers/cursor_file.hpp"
+#include "trackers/tracker_files.hpp"
 #include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_rows.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <takt/config.hpp>
 
-#include "wandb/wandb_rows.hpp"
 #include "wandb/wandb_config.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
-#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_config.hpp"
+#include "wandb/wandb_folder.hpp"
 
 #include <takt/error.hpp>
 

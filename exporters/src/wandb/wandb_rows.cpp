@@ -162,7 +162,7 @@ void WandbEpochs::add_row(const Snapshot& snapshot, const Row& row, std::int64_t
   }
   const bool was_other = other_between_;
   other_between_ = false;
-  if (row.period_ns >= 0) { return; }
+  if (row.period_ns) { return; }
   // A Batch of another path has the same effect as the end of an Epoch: then what the snapshot has counted decides.
   if (was_other && by_steps_ >= ended) { return; }
   note((snapshot.run.start_unix_ns + row.begin_ns) / kMillisecondNs, ++by_steps_);
@@ -262,12 +262,12 @@ constexpr double kMiB = 1024.0 * 1024.0;
 void add_wandb_memory_of_gpu(const Meter& meter, std::vector<SystemMetric>& metrics) {
   const std::string gpu = "gpu." + std::to_string(meter.number);
   const bool nvidia = is_nvidia(meter);
-  if (is_slice(meter) || (nvidia && meter.reserved_bytes == Meter::kUnknown)) { return; }
-  const double less = nvidia ? static_cast<double>(meter.reserved_bytes) : 0;
+  if (is_slice(meter) || (nvidia && !meter.reserved_bytes)) { return; }
+  const double less = nvidia ? static_cast<double>(*meter.reserved_bytes) : 0;
   if (nvidia) { metrics.push_back({gpu + ".memoryAllocatedBytes", Quantity::memory, 1, less}); }
-  if (meter.memory_bytes == 0) { return; }
+  if (!meter.memory_bytes) { return; }
   metrics.push_back(
-      {gpu + ".memoryAllocated", Quantity::memory, 100.0 / static_cast<double>(meter.memory_bytes), less});
+      {gpu + ".memoryAllocated", Quantity::memory, 100.0 / static_cast<double>(*meter.memory_bytes), less});
 }
 
 /// As its client asks NVML and rocm-smi: for GPUs by their number in the machine.
@@ -275,8 +275,8 @@ std::vector<SystemMetric> wandb_metrics_of_gpu(const Meter& meter) {
   const std::string gpu = "gpu." + std::to_string(meter.number);
   std::vector<SystemMetric> metrics = {{gpu + ".gpu", Quantity::utilization, 1e-1},
                                        {gpu + ".powerWatts", Quantity::power, 1e-3}};
-  if (meter.power_limit_mw > 0) {
-    metrics.push_back({gpu + ".powerPercent", Quantity::power, 100.0 / static_cast<double>(meter.power_limit_mw)});
+  if (meter.power_limit_mw) {
+    metrics.push_back({gpu + ".powerPercent", Quantity::power, 100.0 / static_cast<double>(*meter.power_limit_mw)});
   }
   if (is_nvidia(meter)) {  // of AMD's it tells the memory's temperature, which is not sampled
     metrics.push_back({gpu + ".temp", Quantity::temperature, 1e-3});

@@ -11,8 +11,8 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "trackers/tracker_names.hpp"
 #include "trackers/system_metrics.hpp"
+#include "trackers/tracker_names.hpp"
 #include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_rows.hpp"
 

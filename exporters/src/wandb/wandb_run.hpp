@@ -6,14 +6,14 @@
 #include <takt/snapshot.hpp>
 
 #include "base/folder_files.hpp"
-#include "trackers/cursor_file.hpp"
 #include "trackers/live_delivery.hpp"
 #include "trackers/metric_points.hpp"
+#include "trackers/tracker_files.hpp"
 #include "wandb/wandb_config.hpp"
-#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_environment.hpp"
-#include "wandb/wandb_rows.hpp"
+#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_log.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -45,9 +45,9 @@ class RankMessages {
 /// taken; what is missing is told. Throws nothing. The thread that may call MPI.
 TAKT_EXPORT bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noexcept;
 
-/// Compares the clock of this rank with that of its parent in the tree by which ranks reduce. All ranks call it. What
-/// was found goes into the options. Throws nothing. The thread that may call MPI.
-TAKT_EXPORT void read_clocks(RankMessages& messages, SessionOptions& options) noexcept;
+/// Compares the clock of this rank with that of its parent in the tree by which ranks reduce. All ranks call it, behind
+/// apply(). What was found is kept for the Session. Throws nothing. The thread that may call MPI.
+TAKT_EXPORT void read_clocks(RankMessages& messages) noexcept;
 
 /// That nothing was reduced on this rank, and why.
 TAKT_EXPORT void report_not_reduced(const char* why) noexcept;
@@ -66,7 +66,8 @@ struct MpiIdentity {
 /// the communicators of one job; -1: there is one. At most kLongestProposedRunId bytes.
 TAKT_EXPORT std::string proposed_run_id(const SessionOptions& options, int world_rank);
 
-/// Writes it into `options`. What they said otherwise is reported once.
+/// Writes it into `options`, of which a Session then keeps what ranks are compared by. What they said otherwise is
+/// reported once. The thread that may call MPI.
 TAKT_EXPORT void apply(const MpiIdentity& identity, SessionOptions& options);
 
 /// That there is no MPI to ask: not yet, or not any more.

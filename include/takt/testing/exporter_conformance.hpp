@@ -79,7 +79,7 @@ class ExporterConformance {
         row.step = static_cast<std::int64_t>(next);
         row.begin_ns = row.step * 1'000'000;
         row.host_ns = 900'000;
-        row.period_ns = next == 0 ? -1 : 1'000'000;
+        row.period_ns = next == 0 ? std::nullopt : std::optional<std::int64_t>(1'000'000);
         row.cells.push_back({0, 1, 900'000, Cell::kAbsent});
         row.cells.push_back({1, 1, 500'000, Cell::kAbsent});
         snapshot.paths[0].host.add(900'000);

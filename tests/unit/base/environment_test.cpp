@@ -11,6 +11,7 @@
 #include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -39,19 +40,19 @@ std::string spell(const SessionOptions& o) {
                                           o.trace,
                                           o.html,
                                           static_cast<long long>(o.trace_events),
-                                          o.exit_ms,
-                                          o.period_ms,
+                                          o.exit_timeout.count(),
+                                          o.period.count(),
                                           o.background,
                                           o.warmup,
                                           static_cast<long long>(o.memory_bytes),
-                                          o.rank,
-                                          o.world_size,
+                                          o.rank.value_or(-1),
+                                          o.world_size.value_or(-1),
                                           o.all_ranks,
                                           o.journal,
                                           static_cast<long long>(o.journal_bytes),
                                           static_cast<long long>(o.csv_bytes),
                                           o.gpu_records,
-                                          o.sample_ms,
+                                          o.sample_period.count(),
                                           o.end_on_sigterm,
                                           o.end_on_uncaught};
   std::string text = o.directory + "|" + o.run_id;
@@ -95,14 +96,14 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
       {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
       {"TAKT_JOURNAL_MB", "3", [](SessionOptions& o) { o.journal_bytes = 3U << 20U; }},
       {"TAKT_CSV_MB", "0", [](SessionOptions& o) { o.csv_bytes = 0; }},
-      {"TAKT_SAMPLE_MS", "60000", [](SessionOptions& o) { o.sample_ms = 60'000; }},
+      {"TAKT_SAMPLE_MS", "60000", [](SessionOptions& o) { o.sample_period = std::chrono::milliseconds(60'000); }},
       {"TAKT_SIGTERM", "1", [](SessionOptions& o) { o.end_on_sigterm = true; }},
       {"TAKT_UNCAUGHT", "0", [](SessionOptions& o) { o.end_on_uncaught = false; }},
       {"TAKT_TABLE", "0", [](SessionOptions& o) { o.table = false; }},
       {"TAKT_TRACE", "1", [](SessionOptions& o) { o.trace = true; }},
       {"TAKT_TRACE_EVENTS", "7", [](SessionOptions& o) { o.trace_events = 7; }},
-      {"TAKT_EXIT_MS", "0", [](SessionOptions& o) { o.exit_ms = 0; }},
-      {"TAKT_PERIOD_MS", "10", [](SessionOptions& o) { o.period_ms = 10; }},
+      {"TAKT_EXIT_MS", "0", [](SessionOptions& o) { o.exit_timeout = std::chrono::milliseconds(0); }},
+      {"TAKT_PERIOD_MS", "10", [](SessionOptions& o) { o.period = std::chrono::milliseconds(10); }},
       {"TAKT_WARMUP", "0", [](SessionOptions& o) { o.warmup = 0; }},
       {"TAKT_MEMORY_MB", "64", [](SessionOptions& o) { o.memory_bytes = 64U << 20U; }},
       {"TAKT_RUN_ID", "lr-sweep", [](SessionOptions& o) { o.run_id = "lr-sweep"; }},
@@ -204,7 +205,7 @@ TEST_CASE("the ends of a range are in it") {
   CHECK(options.rank == 2147483646);
   CHECK(options.world_size == 2147483647);
   CHECK(options.trace_events == 1'000'000'000'000U);
-  CHECK(options.exit_ms == 2147483647);
+  CHECK(options.exit_timeout == std::chrono::milliseconds(2147483647));
   CHECK(caught.text().empty());
   CHECK(complaints("TAKT_PERIOD_MS", "9").size() == 1);
   CHECK(complaints("TAKT_MEMORY_MB", "1").empty());

@@ -40,7 +40,7 @@ void write_process(const std::string& folder, const std::string& id, int rank, b
   snapshot.run.rank = rank;
   snapshot.run.pid = goes_on ? ::getpid() : kNobody;
   snapshot.run.host = this_host();
-  snapshot.run.pid_namespace = 0;
+  snapshot.run.pid_namespace.reset();
   snapshot.finished = !goes_on;
   Snapshot beginning;
   beginning.run = snapshot.run;

@@ -73,7 +73,7 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
   GrowingRun run(seed);
   run.late = late;
   std::vector<Snapshot> all;
-  takt::detail::StepHistory history;
+  takt::StepHistory history;
   for (int period = 0; period < periods; ++period) {
     Snapshot snapshot = run.next(finished && period + 1 == periods);
     for (std::vector<takt::Row>* rows : {&snapshot.rows, &snapshot.early}) {
@@ -97,7 +97,7 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
     sample_second(snapshot, period);
     history.add(snapshot);
     if (snapshot.finished) {
-      takt::detail::conclude(snapshot, std::make_shared<const takt::detail::StepHistory>(history.finished()));
+      takt::detail::conclude(snapshot, std::make_shared<const takt::StepHistory>(history.finished()));
     }
     all.push_back(snapshot);
   }
@@ -895,8 +895,8 @@ TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
   const std::vector<Case> cases = {
       {this_host() + " " + std::to_string(::getpid()) + "\n", 0, false},
       {this_host() + " " + std::to_string(kNobody) + "\n", 0, true},
-      {this_host() + " " + std::to_string(kNobody) + " " + std::to_string(takt::detail::pid_namespace()) + "\n", 0,
-       true},
+      {this_host() + " " + std::to_string(kNobody) + " " + std::to_string(takt::detail::pid_namespace().value()) + "\n",
+       0, true},
       {this_host() + " " + std::to_string(kNobody) + " 1\n", 60, false},  // in a container with numbers of its own
       {this_host() + " " + std::to_string(kNobody) + " 1\n", 600, true},
       {"elsewhere.invalid 1\n", 60, false},

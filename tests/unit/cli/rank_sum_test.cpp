@@ -104,7 +104,7 @@ TEST_CASE("a path that one rank has below another one stands below it, also wher
   CHECK(names(sum) == std::vector<std::string>{"Epoch", "Epoch/A", "Epoch/A/deep", "Epoch/B", "Decode"});
   for (std::uint32_t path = 0; path < sum.paths.size(); ++path) {
     const std::uint32_t parent = sum.paths[path].parent;
-    CHECK((parent == takt::PathStats::kNoParent || parent < path));
+    CHECK((parent == takt::kNoIndex || parent < path));
   }
 }
 

@@ -141,7 +141,7 @@ TEST_CASE("of a process on another machine, silence is all that can be told") {
 TEST_CASE("of a process that a container gave its number, silence is all that can be told") {
   const Scratch scratch;
   Snapshot snapshot = run_of(this_host(), kNobody);
-  snapshot.run.pid_namespace = takt::detail::pid_namespace() + 1;
+  snapshot.run.pid_namespace = takt::detail::pid_namespace().value() + 1;
   write_journal(scratch.path("."), snapshot);
   CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
   age(scratch.path("."), 300);
@@ -224,29 +224,29 @@ TEST_CASE("rows are shown in parts, each once and in order, and kept no longer")
 TEST_CASE("a process is alive, gone, or out of sight") {
   using takt::detail::Life;
   const std::int64_t future = std::int64_t{1} << 62U;
-  const std::uint64_t ours = takt::detail::pid_namespace();
-  REQUIRE(ours != 0);
+  const std::uint64_t ours = takt::detail::pid_namespace().value();
   CHECK(takt::detail::life_of(this_host(), ::getpid(), future, ours) == Life::alive);
   CHECK(takt::detail::life_of(this_host(), ::getpid(), 0, ours) == Life::gone);
   CHECK(takt::detail::life_of(this_host(), kNobody, future, ours) == Life::gone);
   CHECK(takt::detail::life_of("elsewhere.invalid", kNobody, future, ours) == Life::unknown);
-  CHECK(takt::detail::life_of(this_host(), kNobody, future, 0) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), kNobody, future, std::nullopt) == Life::gone);
   CHECK(takt::detail::life_of(this_host(), kNobody, future, ours + 1) == Life::unknown);
 }
 
 TEST_CASE("a process is known by its boot, its start and its program, not by its number alone") {
   using takt::detail::Life;
   const takt::ProcessMark mark = takt::detail::process_mark();
-  REQUIRE((mark.boot != 0 && mark.start != 0 && mark.image != 0));
+  REQUIRE((mark.boot && mark.start && mark.image));
   const std::int64_t now = std::int64_t{1} << 62U;
   const auto life = [&](const takt::ProcessMark& of) {
-    return takt::detail::life_of(this_host(), ::getpid(), now, 0, of);
+    return takt::detail::life_of(this_host(), ::getpid(), now, std::nullopt, of);
   };
   CHECK(life(mark) == Life::alive);
-  CHECK(takt::detail::life_of(this_host(), ::getpid(), 0, 0, mark) == Life::alive);  // a file server's clock is late
-  CHECK(life({mark.boot, mark.start - 1, mark.image}) == Life::gone);                // another one of this number
-  CHECK(life({mark.boot, mark.start, mark.image + 1}) == Life::gone);                // exec
-  CHECK(life({mark.boot + 1, mark.start, mark.image}) == Life::unknown);
+  CHECK(takt::detail::life_of(this_host(), ::getpid(), 0, std::nullopt, mark) ==
+        Life::alive);                                                   // a file server's clock is late
+  CHECK(life({mark.boot, *mark.start - 1, mark.image}) == Life::gone);  // another one of this number
+  CHECK(life({mark.boot, mark.start, *mark.image + 1}) == Life::gone);  // exec
+  CHECK(life({*mark.boot + 1, mark.start, mark.image}) == Life::unknown);
 }
 
 TEST_CASE("a process that has become another program by exec is gone") {
@@ -271,7 +271,7 @@ TEST_CASE("a process that has become another program by exec is gone") {
   ::close(to_child[0]);
   const std::string exe = "/proc/" + std::to_string(child) + "/comm";
   while (read_text(exe) != "cat\n") { std::this_thread::yield(); }
-  CHECK(takt::detail::life_of(this_host(), child, 0, 0, mark) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), child, 0, std::nullopt, mark) == Life::gone);
   ::close(to_child[1]);
   CHECK(::waitpid(child, nullptr, 0) == child);
   CHECK(::read(to_parent[0], &rest, 1) == 0);
@@ -285,7 +285,7 @@ TEST_CASE("a process that has ended is gone, also while nobody has waited for it
   if (child == 0) { ::_exit(0); }
   siginfo_t told = {};
   REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
-  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), child, future, std::nullopt) == Life::gone);
   CHECK(::waitpid(child, nullptr, 0) == child);
 }
 
@@ -307,11 +307,11 @@ TEST_CASE("a process whose main() has left by pthread_exit is alive while a thre
   ::close(ends[0]);
   const std::string file = "/proc/" + std::to_string(child) + "/stat";
   while (!contains(read_text(file), ") Z ")) { std::this_thread::yield(); }
-  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::alive);
+  CHECK(takt::detail::life_of(this_host(), child, future, std::nullopt) == Life::alive);
   ::close(ends[1]);
   siginfo_t told = {};
   REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
-  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), child, future, std::nullopt) == Life::gone);
   CHECK(::waitpid(child, nullptr, 0) == child);
 }
 

@@ -36,7 +36,7 @@ namespace {
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 void add_region(takt::Snapshot& rank, const char* name, takt::Kind kind, std::int64_t begin_ns, std::int64_t length_ns,
-                std::uint32_t stream = takt::Span::kHost) {
+                std::uint32_t stream = takt::kNoIndex) {
   takt::Span span;
   span.sequence = rank.spans.size();
   span.begin_ns = begin_ns;

@@ -45,8 +45,7 @@ TrialResults sample() {
     rate.items = 290 * 64;
     rate.ns = 2'900'000'000;
     rate.per_s = per_s *= 2;
-    rate.low = 0.99 * per_s;
-    rate.high = 1.01 * per_s;
+    rate.interval = takt::TrialInterval{0.99 * per_s, 1.01 * per_s};
     rate.n = 37;
     rate.wait_ns = 7;
     rate.copy_ns = 300'000'000;
@@ -121,7 +120,7 @@ TEST_CASE("Trials file: members of other types, and figures that cannot be, are 
   REQUIRE(without->of(TrialKind::full).trials == 0);
   REQUIRE(without->of(TrialKind::full).per_s == 0.0);
   REQUIRE(without->of(TrialKind::io).trials == 3);
-  REQUIRE_FALSE(without->of(TrialKind::io).has_interval());
+  REQUIRE_FALSE(without->of(TrialKind::io).interval);
   REQUIRE(without->of(TrialKind::io).begin_unix_ns > 0);
   REQUIRE_FALSE(without->finding.has_value());  // by the figures, which say nothing
 }
@@ -163,9 +162,8 @@ TEST_CASE("Trials report: the table says what the figures rest on") {
   REQUIRE(line_mentions(text, {"TrialOptions::restore", "800", "801"}));
   REQUIRE(contains(text, results.untold));
   results.of(TrialKind::full).per_s = 195;
-  results.of(TrialKind::full).low = 194;
-  results.of(TrialKind::full).high = 196;
-  results.of(TrialKind::io).low = 0;
+  results.of(TrialKind::full).interval = takt::TrialInterval{194, 196};
+  results.of(TrialKind::io).interval.reset();
   results.of(TrialKind::io).trials = 2;
   results.batch_place.clear();
   takt::detail::conclude_trials(results);
@@ -202,8 +200,7 @@ TEST_CASE("Trials report: its golden text holds each kind of line") {
   std::string text = takt::detail::format_trials(run, results, 100, false);
   TrialResults other = results;
   other.of(TrialKind::full).per_s = 195;
-  other.of(TrialKind::full).low = 194;
-  other.of(TrialKind::full).high = 196;
+  other.of(TrialKind::full).interval = takt::TrialInterval{194, 196};
   for (TrialRate& rate : other.kinds) {
     rate.left_out_steps = 0;
     rate.copies_count = false;
@@ -212,7 +209,7 @@ TEST_CASE("Trials report: its golden text holds each kind of line") {
   other.waits_by = "function";
   takt::detail::conclude_trials(other);
   text += "\n" + takt::detail::format_trials(run, other, 100, false);
-  other.of(TrialKind::io).low = 0;
+  other.of(TrialKind::io).interval.reset();
   other.of(TrialKind::io).trials = 2;
   takt::detail::conclude_trials(other);
   text += "\n" + takt::detail::format_trials(run, other, 100, false);

@@ -52,7 +52,7 @@ struct Rig {
     REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
     GrowingRun run(seed);
     run.late = late;
-    takt::detail::StepHistory history;
+    takt::StepHistory history;
     for (int period = 0; period < periods; ++period) {
       Snapshot snapshot = run.next(finished && period + 1 == periods);
       for (std::vector<takt::Row>* const rows : {&snapshot.rows, &snapshot.early}) {
@@ -71,7 +71,7 @@ struct Rig {
       sample_second(snapshot, period);
       history.add(snapshot);
       if (snapshot.finished) {
-        takt::detail::conclude(snapshot, std::make_shared<const takt::detail::StepHistory>(history.finished()));
+        takt::detail::conclude(snapshot, std::make_shared<const takt::StepHistory>(history.finished()));
       }
       all.push_back(snapshot);
     }

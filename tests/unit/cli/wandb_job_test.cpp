@@ -55,9 +55,9 @@ struct WandbJobRig {
     Snapshot snapshot = snapshot_of_rank(0, 4);
     snapshot.run.directory = folders.folder(0);
     snapshot.job = std::move(job);
-    takt::detail::StepHistory history;
+    takt::StepHistory history;
     history.add(snapshot);
-    takt::detail::conclude(snapshot, std::make_shared<const takt::detail::StepHistory>(history.finished()));
+    takt::detail::conclude(snapshot, std::make_shared<const takt::StepHistory>(history.finished()));
     exporter.export_snapshot(snapshot);
     return exporter.shutdown(milliseconds(20'000));
   }

@@ -194,7 +194,7 @@ std::vector<Case> slow_step_cases() {
       {"by chance, and nobody knows whether it had a processor",
        [] {
          Training run;
-         run.run.process.waited_ns = takt::ProcessTimes::kUnknown;
+         run.run.process.waited_ns.reset();
          for (int step = 0; step < 2000; ++step) { run.one_step(5, step > 20 && step * step % 211 < 2 ? 700 : 0); }
          return run.finish();
        },

@@ -24,7 +24,7 @@ Times by_definition(const takt::Snapshot& snapshot, const takt::Row& row) {
   for (const takt::Cell& each : row.cells) { all[each.path] += static_cast<std::uint64_t>(each.host_ns); }
   Times inside;
   for (const auto& [path, ns] : all) {
-    const bool has_parent = path < snapshot.paths.size() && snapshot.paths[path].parent != takt::PathStats::kNoParent;
+    const bool has_parent = path < snapshot.paths.size() && snapshot.paths[path].parent != takt::kNoIndex;
     if (has_parent) { inside[snapshot.paths[path].parent] += ns; }
   }
   Times own;
@@ -43,7 +43,7 @@ TEST_CASE("Own times: whatever the order of cells, and whichever paths are missi
     for (std::uint32_t path = 0; path < 12; ++path) {
       const bool at_top = path == 0 || random.below(4) == 0;
       takt_test::add_path(snapshot, "p" + std::to_string(path),
-                          at_top ? takt::PathStats::kNoParent : static_cast<std::uint32_t>(random.below(path)));
+                          at_top ? takt::kNoIndex : static_cast<std::uint32_t>(random.below(path)));
     }
     takt_test::add_series(snapshot, static_cast<std::uint32_t>(random.below(12)), 0);
     takt::Row& row = takt_test::add_row(snapshot, 0, 0);
@@ -51,7 +51,7 @@ TEST_CASE("Own times: whatever the order of cells, and whichever paths are missi
     const std::uint64_t cells = random.below(20);
     for (std::uint64_t cell = 0; cell < cells; ++cell) {
       const bool other = random.below(8) == 0;
-      const auto path = other ? takt::Cell::kOther : static_cast<std::uint32_t>(random.below(14));  // two are no paths
+      const auto path = other ? takt::kNoIndex : static_cast<std::uint32_t>(random.below(14));  // two are no paths
       row.cells.push_back({path, 1, static_cast<std::int64_t>(random.below(1000))});
     }
     if (round % 2 == 0) {

@@ -12,10 +12,10 @@
 #include <numeric>
 #include <string>
 
+using takt::StepHistory;
 using takt::detail::HistoryColumn;
 using takt::detail::SeriesHistory;
 using takt::detail::StepBlock;
-using takt::detail::StepHistory;
 using takt_test::StepBuilder;
 
 namespace {

@@ -39,7 +39,7 @@ std::string killed_run(const Scratch& scratch, const Make& make) {
     takt::SessionOptions options;
     options.directory = scratch.path("runs");
     options.table = false;
-    options.period_ms = 3'600'000;
+    options.period = std::chrono::milliseconds(3'600'000);
     takt::Session session("early", options);
     session.add(make());
     ::kill(::getpid(), SIGKILL);

@@ -57,7 +57,7 @@ std::vector<Row> plain_rows(std::size_t count, std::uint32_t columns) {
       row.cells.push_back({column, 1, ns, Cell::kAbsent});
       row.host_ns += ns + 40;
     }
-    row.period_ns = at == 0 ? -1 : row.begin_ns + row.host_ns - now;
+    row.period_ns = at == 0 ? std::nullopt : std::optional<std::int64_t>(row.begin_ns + row.host_ns - now);
     now = row.begin_ns + row.host_ns;
     rows.push_back(row);
   }
@@ -108,7 +108,7 @@ TEST_CASE("journal blocks: any rows come back as they were, in any order of seri
       row.step = any_number(random);
       row.begin_ns = any_number(random);
       row.host_ns = any_number(random);
-      row.period_ns = any_number(random);
+      if (const std::int64_t ns = any_number(random); ns >= 0) { row.period_ns = ns; }
       row.items = any_number(random);
       row.warmup = random.chance(50);
       row.complete = random.chance(50);

@@ -186,7 +186,7 @@ TEST_CASE("journal: paths nested deeper than regions can be stand at the top, an
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());
   constexpr std::uint32_t kPaths = 1U << 8U;
-  const auto parent_of = [](std::uint32_t path) { return path == 0 ? takt::PathStats::kNoParent : path - 1; };
+  const auto parent_of = [](std::uint32_t path) { return path == 0 ? takt::kNoIndex : path - 1; };
   const bool backwards = GENERATE(false, true);  // then no parent is known when its child is told
   for (std::uint32_t path = 0; path < kPaths; ++path) {
     const std::uint32_t index = backwards ? kPaths - 1 - path : path;
@@ -212,7 +212,7 @@ TEST_CASE("journal: of paths no more is spelled out than memory has room for, an
   frames.add_header(SegmentHeader());
   constexpr std::uint32_t kPaths = 1U << 16U;
   for (std::uint32_t path = 0; path < kPaths; ++path) {
-    const std::uint32_t parent = path == 0 ? takt::PathStats::kNoParent : std::min(path - 1, 60U);
+    const std::uint32_t parent = path == 0 ? takt::kNoIndex : std::min(path - 1, 60U);
     frames.add(FrameType::path, PathRecord{path, std::string(path < 64 ? 200 : 1, 'x'), takt::Kind::io, parent, 0});
   }
   write_text(scratch.path(kFirst), frames.bytes());
@@ -233,14 +233,14 @@ TEST_CASE("journal: an index stands for no more paths, threads and series than t
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());
   constexpr std::uint32_t kFar = 60'000;
-  frames.add(FrameType::path, PathRecord{kFar, "far", takt::Kind::io, takt::PathStats::kNoParent, 0});
+  frames.add(FrameType::path, PathRecord{kFar, "far", takt::Kind::io, takt::kNoIndex, 0});
   frames.add(FrameType::thread, ThreadRecord{kFar, {}});
   frames.add(FrameType::series, SeriesRecord{kFar, {}});
-  frames.add(FrameType::path, PathRecord{100, "near", takt::Kind::io, takt::PathStats::kNoParent, 0});
+  frames.add(FrameType::path, PathRecord{100, "near", takt::Kind::io, takt::kNoIndex, 0});
   for (std::uint32_t path = 0; path < kFar; ++path) {
-    frames.add(FrameType::path, PathRecord{path, "one", takt::Kind::io, takt::PathStats::kNoParent, 0});
+    frames.add(FrameType::path, PathRecord{path, "one", takt::Kind::io, takt::kNoIndex, 0});
   }
-  frames.add(FrameType::path, PathRecord{kFar, "far", takt::Kind::io, takt::PathStats::kNoParent, 0});
+  frames.add(FrameType::path, PathRecord{kFar, "far", takt::Kind::io, takt::kNoIndex, 0});
   write_text(scratch.path(kFirst), frames.bytes());
   JournalReader reader(scratch.path(""));
   Snapshot read;

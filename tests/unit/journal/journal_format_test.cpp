@@ -160,7 +160,7 @@ TEST_CASE("journal format: time lines of earlier versions are read, and tell not
     visit(decoder, read);
     REQUIRE(decoder.ok());
     REQUIRE(read.lines.size() == 2);
-    CHECK(read.lines[0].overlap.comm_exposed_ns == takt::Overlap::kAbsent);
-    CHECK(read.lines[1].overlap.comm_exposed_ns == (missing == 0 ? 14 : takt::Overlap::kAbsent));
+    CHECK_FALSE(read.lines[0].overlap.comm_exposed_ns);
+    CHECK(read.lines[1].overlap.comm_exposed_ns == (missing == 0 ? std::optional<std::int64_t>(14) : std::nullopt));
   }
 }

@@ -367,7 +367,7 @@ TEST_CASE("journal: write the golden file", "[.golden]") {
   takt::Row& row = add_row(snapshot, 0, 0);
   row.cells.resize(2);
   row.cells[0] = {2, 1, 11'000'000, takt::Cell::kAbsent};
-  row.cells[1] = {takt::Cell::kOther, 3, 5, 4};
+  row.cells[1] = {takt::kNoIndex, 3, 5, 4};
   takt::Metric loss;
   loss.name = "loss";
   loss.value = 0.25;
@@ -435,9 +435,9 @@ TEST_CASE("journal: the golden files of each version read the same for ever") {
   CHECK(read.series[0].throughput.items_low == 698.9);
   CHECK(read.series[0].throughput.no_interval == takt::NoInterval::none);  // by its windows: these files do not say
   CHECK(read.series[1].throughput.no_interval == takt::NoInterval::few_steps);
-  CHECK(read.process.cpu_ns == takt::ProcessTimes::kUnknown);
-  CHECK(read.process.waited_ns == takt::ProcessTimes::kUnknown);
-  CHECK(read.process.processors == 0);
+  CHECK_FALSE(read.process.cpu_ns);
+  CHECK_FALSE(read.process.waited_ns);
+  CHECK_FALSE(read.process.processors);
   CHECK(read.process.blocked_ns == 0);
   CHECK(read.params["lr"] == "0.01");
   CHECK(read.tags["git"] == "4e593bb");
@@ -448,7 +448,7 @@ TEST_CASE("journal: the golden files of each version read the same for ever") {
   REQUIRE(read.rows.size() == 1);
   REQUIRE(read.rows[0].cells.size() == 2);
   CHECK(read.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
-  CHECK(read.rows[0].cells[1].path == takt::Cell::kOther);
+  CHECK(read.rows[0].cells[1].path == takt::kNoIndex);
   REQUIRE(read.metrics.size() == 1);
   CHECK(read.metrics[0].value == 0.25);
 }

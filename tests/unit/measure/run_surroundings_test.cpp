@@ -60,7 +60,7 @@ TEST_CASE("Run surroundings: clock and slow-downs are those of the samples aroun
   CHECK(notes.least_clock_mhz == 1200);
   CHECK(notes.most_clock_mhz == 1980);
   CHECK(notes.switched_runs == 1);
-  CHECK(notes.others_busy == MeasuredNotes::kUnknown);
+  CHECK_FALSE(notes.others_busy);
 }
 
 TEST_CASE("Run surroundings: other processes are what the machine used and this process did not") {
@@ -77,10 +77,10 @@ TEST_CASE("Run surroundings: other processes are what the machine used and this 
   }
   std::vector<MeasuredRun> runs = {run_from(200, 300), run_from(1200, 1300), run_from(900, 1100)};
   note_surroundings(meters, samples, runs);
-  CHECK(runs[0].others_busy == Approx(0));
-  CHECK(runs[1].others_busy == Approx(0.5));   // 3 000 by all, 1 000 by this one, of 4 000
-  CHECK(runs[2].others_busy == Approx(0.25));  // from 0 to 2 000
-  CHECK(notes_on(runs).others_busy == Approx(0.5));
+  CHECK(runs[0].others_busy.value() == Approx(0));
+  CHECK(runs[1].others_busy.value() == Approx(0.5));   // 3 000 by all, 1 000 by this one, of 4 000
+  CHECK(runs[2].others_busy.value() == Approx(0.25));  // from 0 to 2 000
+  CHECK(notes_on(runs).others_busy.value() == Approx(0.5));
 }
 
 TEST_CASE("Run surroundings: without samples nothing is known") {
@@ -88,8 +88,8 @@ TEST_CASE("Run surroundings: without samples nothing is known") {
   note_surroundings({}, {}, runs);
   note_surroundings({takt_test::meter_of(Meter::Kind::device, "cuda 0", {Quantity::power})},
                     {sample_at(0, 0, {7}), sample_at(0, 1, {})}, runs);
-  CHECK(runs[0].clock_mhz == MeasuredRun::kUnknown);
+  CHECK_FALSE(runs[0].clock_mhz);
   CHECK(runs[0].slowdowns == 0);
-  CHECK(runs[0].others_busy == MeasuredRun::kUnknown);
-  CHECK(notes_on({}).least_clock_mhz == MeasuredNotes::kUnknown);
+  CHECK_FALSE(runs[0].others_busy);
+  CHECK_FALSE(notes_on({}).least_clock_mhz);
 }

@@ -27,8 +27,7 @@ TrialRate rate_of(TrialFindingTold told) {
   TrialRate rate;
   rate.trials = 3;
   rate.per_s = told.per_s;
-  rate.low = told.per_s - told.off;
-  rate.high = told.per_s + told.off;
+  rate.interval = takt::TrialInterval{told.per_s - told.off, told.per_s + told.off};
   return rate;
 }
 
@@ -141,7 +140,7 @@ TEST_CASE("Trials: if one is many times as fast as the other, the other is the l
 
 TEST_CASE("Trials: a rate without an interval says nothing") {
   TrialResults results = results_of({100, 1}, {400, 2}, {98, 3});
-  results.of(TrialKind::synthetic).low = 0;
+  results.of(TrialKind::synthetic).interval.reset();
   takt::detail::conclude_trials(results);
   CHECK_FALSE(results.finding.has_value());
   CHECK(mentions(results.untold, {"IO", "SYNTHETIC", "FULL", "interval"}));

@@ -42,10 +42,10 @@ TEST_CASE("Trial rate: items by time, with the interval of windows of steps") {
   CHECK(rate.steps == 300);
   CHECK(rate.items == 300U * 64U);
   CHECK(rate.per_s == Approx(64'000 / 1.05).epsilon(0.01));
-  REQUIRE(rate.has_interval());
-  CHECK(rate.low < rate.per_s);
-  CHECK(rate.high > rate.per_s);
-  CHECK(rate.high / rate.low < 1.02);
+  REQUIRE(rate.interval);
+  CHECK(rate.interval.value().low < rate.per_s);
+  CHECK(rate.interval.value().high > rate.per_s);
+  CHECK(rate.interval.value().high / rate.interval.value().low < 1.02);
 }
 
 TEST_CASE("Trial rate: the interval is the wider one of windows and trials") {
@@ -55,13 +55,13 @@ TEST_CASE("Trial rate: the interval is the wider one of windows and trials") {
   const TrialRate alike = rate_of(trials, false);
   CHECK_FALSE(alike.over_trials);
   CHECK(alike.n == 37);
-  CHECK(alike.has_interval());
+  CHECK(alike.interval);
   // One has a pace of its own: what windows call scatter within a trial does not tell of that.
   for (TrialStep& step : trials[1].steps) { step.ns = step.ns * 102 / 100; }
   const TrialRate apart = rate_of(trials, false);
   CHECK(apart.over_trials);
   CHECK(apart.n == 3);
-  CHECK(apart.high / apart.per_s > 1.02);
+  CHECK(apart.interval.value().high / apart.per_s > 1.02);
 }
 
 TEST_CASE("Trial rate: of few steps the interval is that of the trials, by Student's t") {
@@ -70,16 +70,16 @@ TEST_CASE("Trial rate: of few steps the interval is that of the trials, by Stude
     trials[trial].steps.assign(10, {(10 + trial) * kRateMs, 100});  // 10, 11 and 12 ms a step
   }
   const TrialRate rate = rate_of(trials, false);
-  REQUIRE(rate.has_interval());
+  REQUIRE(rate.interval);
   CHECK(rate.over_trials);
   CHECK(rate.n == 3);
   CHECK(rate.per_s == Approx(100 / 0.011));
-  // Deviation 1 of 11 ms, t of 2 degrees 4.3027, even in the logarithm.
-  const double half = 4.3027 / std::sqrt(3.0) / 11;
-  CHECK(std::log(rate.high / rate.per_s) == Approx(half).epsilon(1e-6));
-  CHECK(std::log(rate.per_s / rate.low) == Approx(half).epsilon(1e-6));
+  // Deviation 1 of 11 ms, t of 2 degrees 4.302653, even in the logarithm.
+  const double half = 4.3026527 / std::sqrt(3.0) / 11;
+  CHECK(std::log(rate.interval.value().high / rate.per_s) == Approx(half).epsilon(1e-6));
+  CHECK(std::log(rate.per_s / rate.interval.value().low) == Approx(half).epsilon(1e-6));
   trials.pop_back();
-  CHECK_FALSE(rate_of(trials, false).has_interval());
+  CHECK_FALSE(rate_of(trials, false).interval);
 }
 
 TEST_CASE("Trial rate: where the host ran ahead of its device, trials tell and windows do not") {
@@ -89,7 +89,7 @@ TEST_CASE("Trial rate: where the host ran ahead of its device, trials tell and w
   for (Trial& trial : trials) { trial.wait_ns = 2 * kRateMs; }
   const TrialRate rate = rate_of(trials, true);
   CHECK(rate.over_trials);
-  CHECK(rate.has_interval());
+  CHECK(rate.interval);
   CHECK(rate.wait_ns == 6 * kRateMs);
   CHECK(rate.per_s == Approx(64'000 / 1.07).epsilon(0.01));  // the wait is in the time
 }
@@ -143,11 +143,11 @@ TEST_CASE("Trial rate: of slow changes and few stalls, which windows do not know
     for (TrialStep& step : trial.steps) { step.ns = ns += 10'000; }
   }
   CHECK(rate_of(drifting, false).over_trials);
-  CHECK(rate_of(drifting, false).high > 1.5 * rate_of(drifting, false).per_s);
+  CHECK(rate_of(drifting, false).interval.value().high > 1.5 * rate_of(drifting, false).per_s);
   std::vector<Trial> stalled = steady(3, 100);
   stalled[1].steps[3].ns = 300 * kRateMs;
   CHECK(rate_of(stalled, false).over_trials);
-  CHECK(rate_of(stalled, false).low < 0.2 * rate_of(stalled, false).per_s);
+  CHECK(rate_of(stalled, false).interval.value().low < 0.2 * rate_of(stalled, false).per_s);
 }
 
 TEST_CASE("Trial rate: nothing, and steps that took no time, have no rate") {
@@ -156,7 +156,7 @@ TEST_CASE("Trial rate: nothing, and steps that took no time, have no rate") {
   std::vector<Trial> instant(3);
   for (Trial& trial : instant) { trial.steps.assign(100, {0, 1}); }
   CHECK(rate_of(instant, false).per_s == 0.0);
-  CHECK_FALSE(rate_of(instant, false).has_interval());
+  CHECK_FALSE(rate_of(instant, false).interval);
 }
 
 TEST_CASE("Trial rate: kinds of which nobody told samples have as many a step as the others") {
@@ -165,11 +165,11 @@ TEST_CASE("Trial rate: kinds of which nobody told samples have as many a step as
   results.of(TrialKind::synthetic) = rate_of(steady(3, 100, 60), false);
   results.of(TrialKind::full) = rate_of(steady(3, 100, 64), false);
   const double io = results.of(TrialKind::io).per_s;
-  const double high = results.of(TrialKind::io).high;
+  const double high = results.of(TrialKind::io).interval.value().high;
   takt::detail::count_samples(results, {true, false, true});  // SYNTHETIC, IO, FULL
   CHECK(results.unit == "samples");
   CHECK(results.of(TrialKind::io).per_s == Approx(64 * io));
-  CHECK(results.of(TrialKind::io).high == Approx(64 * high));
+  CHECK(results.of(TrialKind::io).interval.value().high == Approx(64 * high));
   CHECK(results.of(TrialKind::io).items == 300U * 64U);
   CHECK(results.of(TrialKind::synthetic).items == 300U * 60U);
   TrialResults batches;
@@ -188,8 +188,7 @@ TEST_CASE("Trials of ranks: items of all by the time of the slowest, and not one
       rate.items = 300 * 64;
       rate.ns = (rank == 2 ? 600 : 300) * kRateMs;
       rate.per_s = static_cast<double>(rate.items) * 1e9 / static_cast<double>(rate.ns);
-      rate.low = 0.99 * rate.per_s;
-      rate.high = 1.01 * rate.per_s;
+      rate.interval = takt::TrialInterval{0.99 * rate.per_s, 1.01 * rate.per_s};
       rate.begin_unix_ns = 1'000'000;
       rate.end_unix_ns = 1'000'000 + static_cast<std::int64_t>(rate.ns);
     }
@@ -199,7 +198,7 @@ TEST_CASE("Trials of ranks: items of all by the time of the slowest, and not one
   const TrialRate& full = job.sum.of(TrialKind::full);
   CHECK(full.items == 4U * 300U * 64U);
   CHECK(full.per_s == Approx(4 * 300 * 64 / 0.6));
-  CHECK(full.high / full.per_s == Approx(1.01));
+  CHECK(full.interval.value().high / full.per_s == Approx(1.01));
   CHECK(job.at_once[0] == Approx(0.5));
   CHECK_FALSE(job.sum.finding.has_value());  // IO and SYNTHETIC are alike
   ranks[1].of(TrialKind::io) = TrialRate();

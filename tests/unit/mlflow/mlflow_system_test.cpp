@@ -49,8 +49,8 @@ TEST_CASE("MLflow system metrics: a GPU of NVIDIA's has the names and units of M
                             {"system/gpu_3_power_usage_percentage", 300.0 / 7},
                             {"system/gpu_3_memory_usage_megabytes", 42'500},
                             {"system/gpu_3_memory_usage_percentage", 50}});
-  gpu.power_limit_mw = 0;
-  gpu.memory_bytes = 0;
+  gpu.power_limit_mw.reset();
+  gpu.memory_bytes.reset();
   CHECK(told(gpu, kOfGpu).size() == 3);
 }
 

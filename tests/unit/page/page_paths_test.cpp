@@ -43,7 +43,7 @@ TEST_CASE("page: figures of paths are those of summary.json") {
 
 TEST_CASE("page: of too many paths those are shown that took most, with all that they lie in") {
   Snapshot snapshot;
-  std::uint32_t parent = takt::PathStats::kNoParent;
+  std::uint32_t parent = takt::kNoIndex;
   for (int depth = 0; depth < 50; ++depth) { parent = add_path(snapshot, "level", parent); }
   const std::uint32_t deepest = parent;
   snapshot.paths[deepest].host.add(1'000'000'000);
@@ -57,11 +57,11 @@ TEST_CASE("page: of too many paths those are shown that took most, with all that
   CHECK(paths.number(deepest) == 49);
   CHECK(paths.number(50) == PagePaths::kNone);
   CHECK(paths.number(static_cast<std::uint32_t>(snapshot.paths.size() - 1)) != PagePaths::kNone);
-  CHECK(paths.number(takt::PathStats::kNoParent) == PagePaths::kNone);
+  CHECK(paths.number(takt::kNoIndex) == PagePaths::kNone);
   CHECK(paths.without_histogram() == PagePaths::kMost - 49 - PagePaths::kMostHistograms);
   for (const std::uint32_t each : paths.shown()) {
     const std::uint32_t above = snapshot.paths[each].parent;
-    if (above != takt::PathStats::kNoParent) { CHECK(paths.number(above) < paths.number(each)); }
+    if (above != takt::kNoIndex) { CHECK(paths.number(above) < paths.number(each)); }
   }
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("page: of a run without steps, and of nothing at all") {
   CHECK(has(nothing, "No steps were kept."));
   CHECK(data_of(nothing)["series"].empty());
   Snapshot idle;
-  idle.history = std::make_shared<const takt::detail::StepHistory>();
+  idle.history = std::make_shared<const takt::StepHistory>();
   CHECK(has(page_of(idle), "No step"));
 }
 
@@ -154,9 +154,9 @@ TEST_CASE("page: steps whose numbers go anywhere, and times that are nonsense") 
     cell.host_ns = numbers[at % 4];
     row.cells.push_back(cell);
   }
-  takt::detail::StepHistory history;
+  takt::StepHistory history;
   history.add(snapshot);
-  snapshot.history = std::make_shared<const takt::detail::StepHistory>(history.finished());
+  snapshot.history = std::make_shared<const takt::StepHistory>(history.finished());
   snapshot.wall_ns = -1;
   snapshot.run.start_unix_ns = std::numeric_limits<std::int64_t>::min();
   snapshot.findings.push_back({"x", "x", {{"x", 1e300, "ns"}}, takt::Cost{-1e300, 0, 0, 1e300}});
@@ -171,9 +171,9 @@ TEST_CASE("page: it says how many values of a metric are no finite numbers") {
     metric.name = name;
     metric.value = metric.name == "lost" ? std::numeric_limits<double>::quiet_NaN() : 1;
   }
-  takt::detail::StepHistory history;
+  takt::StepHistory history;
   history.add(snapshot);
-  snapshot.history = std::make_shared<const takt::detail::StepHistory>(history.finished());
+  snapshot.history = std::make_shared<const takt::StepHistory>(history.finished());
   const std::string page = page_of(snapshot);
   CHECK(has(page, "this page: 2 "));
   CHECK_FALSE(has(page, "of fine are"));

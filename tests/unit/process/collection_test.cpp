@@ -111,8 +111,8 @@ TEST_CASE("Collection: a quarter of a second of 100 000 steps a second has room 
 TEST_CASE("Collection: the background comes before its period is over where memory fills up", "[timed]") {
   takt::SessionOptions options = by_hand();
   options.background = true;
-  options.period_ms = 3'600'000;
-  options.exit_ms = 60'000;
+  options.period = std::chrono::milliseconds(3'600'000);
+  options.exit_timeout = std::chrono::milliseconds(60'000);
   Shown shown;
   Session session("early", options);
   session.add(Counter(shown));

@@ -41,7 +41,7 @@ TEST_CASE("Exposed: a wait is for what its key says, else for what it lies in") 
   CHECK(what(add_path(snapshot, "CommWait", mine, Kind::wait)) == Exposed::For::nothing);
   CHECK(what(add_path(snapshot, "CommWait", backward, Kind::comm)) == Exposed::For::nothing);
   CHECK(what(comm) == Exposed::For::nothing);
-  CHECK(what(takt::Cell::kOther) == Exposed::For::nothing);
+  CHECK(what(takt::kNoIndex) == Exposed::For::nothing);
 }
 
 TEST_CASE("Exposed: of a step it is the stream spans of its waits, and absent is not 0") {
@@ -58,7 +58,7 @@ TEST_CASE("Exposed: of a step it is the stream spans of its waits, and absent is
   add_cell(row, first, 30);
   add_cell(row, second, 0);
   CHECK(Exposed::of(snapshot, row).comm_ns == 30);
-  CHECK(Exposed::of(snapshot, row).io_ns == Exposed::kAbsent);
+  CHECK_FALSE(Exposed::of(snapshot, row).io_ns);
   CHECK_FALSE(Exposed::of(snapshot).any());
   snapshot.paths[first].device.add(30);
   snapshot.paths[first].device.add(20);

@@ -89,7 +89,7 @@ struct TimeLineFixture : RecorderFixture {
 std::vector<Span> on_streams(const Harvest& harvest) {
   std::vector<Span> spans;
   for (const Span& span : harvest.spans) {
-    if (span.stream != Span::kHost) { spans.push_back(span); }
+    if (span.stream != takt::kNoIndex) { spans.push_back(span); }
   }
   return spans;
 }
@@ -368,7 +368,7 @@ TEST_CASE_METHOD(HiddenTest, "exposed: a communication beside Backward is hidden
   std::uint64_t wait = 0;
   const Row row = step_with(*this, false, 0, wait);
   REQUIRE(row.overlaps.size() == 1);
-  CHECK(row.overlaps[0].comm_exposed_ns == takt::Overlap::kAbsent);
+  CHECK_FALSE(row.overlaps[0].comm_exposed_ns);
   CHECK(row.overlaps[0].comm_ns == 20 * 1'000'000);
   CHECK(row.overlaps[0].undecided == 1);
   const Row waited = step_with(*this, true, 0, wait);
@@ -409,7 +409,7 @@ TEST_CASE_METHOD(TwoDevicesTest,
     const takt::Overlap& overlap = row.overlaps[device];
     CHECK(overlap.time_line == device);
     CHECK(takt::Exposed::on(overlap).comm_ns == wait_ms[device] * 1'000'000);
-    CHECK(takt::Exposed::on(overlap).io_ns == takt::Exposed::kAbsent);
+    CHECK_FALSE(takt::Exposed::on(overlap).io_ns);
     CHECK(lines().time_lines.at(device).number == device);
     CHECK(takt::Exposed::on(lines().time_lines.at(device).overlap).comm_ns == wait_ms[device] * 1'000'000);
   }

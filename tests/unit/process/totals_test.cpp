@@ -41,7 +41,7 @@ TEST_CASE("Totals: the same place of several threads is one path") {
   REQUIRE(of_first == std::vector<std::uint32_t>{0, 1});
   REQUIRE(of_second == std::vector<std::uint32_t>{2, 0, 1});
   REQUIRE(totals.path_of(second.node(2)) == 1);
-  REQUIRE(totals.path_of(second.root()) == takt::PathStats::kNoParent);
+  REQUIRE(totals.path_of(second.root()) == takt::kNoIndex);
   nest(second, 3);
   second.begin(kOuter, 9, 10);
   second.end(9, 11);
@@ -76,5 +76,5 @@ TEST_CASE("Totals: where there are as many paths as there may be, a further one 
   Tree other(kEpochKey, kBatchKey);
   nest(other, 1);
   REQUIRE(totals.path_of(other.node(0)) == overflow);
-  REQUIRE(totals.path_of(other.node(1)) != takt::PathStats::kNoParent);
+  REQUIRE(totals.path_of(other.node(1)) != takt::kNoIndex);
 }

@@ -99,8 +99,8 @@ TEST_CASE("Collective ends: of several calls in a step the last one may lie befo
 
 TEST_CASE("Collective ends: steps without the collective, other kinds and other Batches have none") {
   Snapshot snapshot = rank_without_rows();
-  add_path(snapshot, "Elsewhere", takt::PathStats::kNoParent, Kind::comm);
-  add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kComm, 0, 0, 77}, {5, 1, 10, -1}, {Cell::kOther, 1, 5, -1}});
+  add_path(snapshot, "Elsewhere", takt::kNoIndex, Kind::comm);
+  add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kComm, 0, 0, 77}, {5, 1, 10, -1}, {takt::kNoIndex, 1, 5, -1}});
   CHECK(ends_of(snapshot).collectives().empty());
 }
 

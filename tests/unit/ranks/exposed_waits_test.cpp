@@ -177,5 +177,5 @@ TEST_CASE("Exposed waits: the rank whose stream computes longer is named, though
   CHECK(finding.cost->ns == Approx(60 * 20e6).epsilon(0.05));
   CHECK(comparison.steps == 60);
   CHECK(comparison.unexposed == 0);
-  CHECK(comparison.efficiency.load_balance == Approx((3 * 75 + 95) / 4.0 / 95).epsilon(0.02));
+  CHECK(comparison.efficiency.value().load_balance == Approx((3 * 75 + 95) / 4.0 / 95).epsilon(0.02));
 }

@@ -18,12 +18,12 @@ using Ranks = std::vector<std::uint32_t>;
 namespace {
 
 GatheredRanks part_of(std::uint32_t rank) {
-  takt::detail::RankRecord record;
+  takt::RankRecord record;
   takt::Summary summary;
   summary.add(100 * (rank + 1));
   takt::detail::add_rank(record.wall, rank, 1000 + rank);
   takt::detail::add_path(record, rank, {"Batch"}, takt::Kind::other, summary, {});
-  return {{{rank, "of rank " + std::to_string(rank)}}, pack(record)};
+  return {{{rank, "of rank " + std::to_string(rank)}}, takt::detail::pack(record)};
 }
 
 Ranks numbers_in(const GatheredRanks& part) {

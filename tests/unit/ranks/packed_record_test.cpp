@@ -18,11 +18,12 @@
 
 using takt::Kind;
 using takt::PathStats;
+using takt::RankRecord;
 using takt::Snapshot;
+using takt::detail::merge_into;
 using takt::detail::merge_records;
 using takt::detail::pack;
 using takt::detail::pack_record;
-using takt::detail::RankRecord;
 using takt::detail::ranks_in;
 using takt::detail::record_of;
 using takt::detail::unpack;
@@ -53,7 +54,7 @@ Snapshot some_rank(std::uint32_t rank, Random& random) {
   snapshot.wall_ns = static_cast<std::int64_t>(1000 + random.below(1'000'000'000));
   for (std::uint64_t left = random.below(40); left > 0; --left) {
     const bool at_top = snapshot.paths.empty() || random.chance(30);
-    const auto parent = at_top ? PathStats::kNoParent : static_cast<std::uint32_t>(random.below(snapshot.paths.size()));
+    const auto parent = at_top ? takt::kNoIndex : static_cast<std::uint32_t>(random.below(snapshot.paths.size()));
     const auto kind = static_cast<Kind>(random.below(5));
     PathStats& path = snapshot.paths[add_path(snapshot, names()[random.below(names().size())], parent, kind)];
     add_some(path.host, random);
@@ -112,7 +113,7 @@ TEST_CASE("Packed record: sums at their ends stay there, as those of RankRecords
 TEST_CASE("Packed record: the rank is the one that is said, and paths may be nested deep") {
   Snapshot snapshot;
   snapshot.run.rank = 7;
-  std::uint32_t parent = PathStats::kNoParent;
+  std::uint32_t parent = takt::kNoIndex;
   for (int depth = 0; depth < 5000; ++depth) { parent = add_path(snapshot, "down", parent); }
   const RankRecord record = unpack(pack_record(snapshot, 9));
   CHECK(record.wall.most.rank == 9);

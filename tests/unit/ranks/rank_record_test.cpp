@@ -20,13 +20,13 @@
 #include <vector>
 
 using takt::Kind;
+using takt::RankRecord;
 using takt::Summary;
 using takt::detail::add_path;
 using takt::detail::add_rank;
 using takt::detail::merge_into;
 using takt::detail::pack;
 using takt::detail::RankPathName;
-using takt::detail::RankRecord;
 using takt::detail::RankSpread;
 using takt::detail::RankTotal;
 using takt::detail::record_of;

@@ -61,7 +61,7 @@ void add_steps(Snapshot& snapshot, std::int64_t steps) {
     row.cells = {{2, 1, 600 * kRankStepsBytesUs + noise(), 500 * kRankStepsBytesUs + noise()},
                  {3, 1, 300 * kRankStepsBytesUs + noise()}};
     if (step % 7 != 0) { row.cells.push_back({4, 1, kRankStepsBytesUs, noise()}); }
-    if (step % 31 == 0) { row.cells.push_back({Cell::kOther, 2, noise()}); }
+    if (step % 31 == 0) { row.cells.push_back({takt::kNoIndex, 2, noise()}); }
   }
 }
 

@@ -58,7 +58,7 @@ std::vector<std::int64_t> kept(const RankSteps& steps) {
 
 TEST_CASE("Rank steps: a region has what those inside it did not take") {
   Snapshot snapshot = rank_steps_some_rank();
-  rank_steps_add_step(snapshot, 5).cells.push_back({takt::Cell::kOther, 2, 50});
+  rank_steps_add_step(snapshot, 5).cells.push_back({takt::kNoIndex, 2, 50});
   const RankSteps steps = rank_steps_steps_of(snapshot);
   const StepTimes times = step_times_of({{{7, "n1", ""}, &steps}}).times;
   REQUIRE(times.steps() == 1);

@@ -288,13 +288,13 @@ TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps o
   const RankVerdict told = only_verdict(data_parallel(true));
   CHECK(told.slowdown.ranks == std::vector<std::size_t>{1});
   CHECK(mentions(told.finding.sentence, {"rank 1", "wait", "Forward"}));
-  CHECK(takt::detail::efficiency_of(data_parallel(true)).parallel == Approx(0.77).margin(0.03));
+  CHECK(takt::detail::efficiency_of(data_parallel(true)).value().parallel == Approx(0.77).margin(0.03));
   StepTimes times = data_parallel(false);
   const RankVerdict verdict = only_verdict(times);
   CHECK(verdict.state == RanksAre::untold);
   CHECK(verdict.finding.what == "waits_untold");
   CHECK(mentions(verdict.finding.sentence, {"not known", "takt::Comm"}));
-  CHECK(takt::detail::efficiency_of(times).parallel == 0);
+  CHECK_FALSE(takt::detail::efficiency_of(times));
   // A region of another wait tells nothing of this one: what each rank takes differs, but for as long.
   for (std::size_t step = 0; step < times.steps(); ++step) {
     for (std::size_t rank = 0; rank < 3; ++rank) {
@@ -306,7 +306,7 @@ TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps o
   CHECK(hidden.state == RanksAre::untold);
   CHECK(mentions(hidden.finding.sentence, {"not known", "Forward", "6.02 ms", "rank 1", "Backward", "takt::Comm"}));
   CHECK(takt_test::numbers_without_evidence(hidden.finding) == std::string());
-  CHECK(takt::detail::efficiency_of(times).parallel == 0);
+  CHECK_FALSE(takt::detail::efficiency_of(times));
 }
 
 TEST_CASE("Verdict: a rank beside others that are busy with nothing is named") {

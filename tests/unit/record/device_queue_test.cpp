@@ -330,7 +330,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: device values of paths without a
     REQUIRE(all.size() == 1);
     REQUIRE(all[0].cells.size() == 65);
     const takt::Cell& rest = all[0].cells.back();
-    REQUIRE(rest.path == Cell::kOther);
+    REQUIRE(rest.path == takt::kNoIndex);
     REQUIRE(rest.calls == 6);
     REQUIRE(rest.device_ns == 12);
     REQUIRE(all[0].complete);

@@ -611,14 +611,14 @@ class Simulation {
   void compare_row(Thread& thread, const takt::Row& real, const Oracle::Row& wanted) {
     SAME(real.begin_ns, static_cast<std::int64_t>(wanted.begin));
     SAME(real.host_ns, static_cast<std::int64_t>(wanted.end - wanted.begin));
-    SAME(real.period_ns, wanted.period);
+    SAME(real.period_ns.value_or(-1), wanted.period);
     SAME(real.items, static_cast<std::int64_t>(wanted.items));
     SAME(real.warmup, wanted.warmup);
     SAME(real.complete, wanted.complete);
     std::map<Oracle::Path, takt::Cell> cells;
     takt::Cell rest;
     for (const takt::Cell& cell : real.cells) {
-      if (cell.path == takt::Cell::kOther) {
+      if (cell.path == takt::kNoIndex) {
         rest = cell;
       } else {
         REQUIRE(cells.emplace(thread.oracle.paths()[cell.path], cell).second);

@@ -31,7 +31,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: a row is what its step has gained
   REQUIRE(all[2].host_ns == 37);
   REQUIRE(all[2].period_ns == 137);
   REQUIRE(all[2].begin_ns - all[1].begin_ns == 100 + all[1].host_ns);
-  REQUIRE(all[0].period_ns == -1);
+  REQUIRE(all[0].period_ns == std::nullopt);
   REQUIRE(all[2].items == 3);
   REQUIRE(all[2].warmup);
   REQUIRE(all[2].cells.size() == 1);
@@ -75,9 +75,9 @@ TEST_CASE_METHOD(RecorderFixture,
   REQUIRE(validation.excluded_steps == 0);
   const std::vector<takt::Row> all = rows();
   REQUIRE(all.size() == 7);
-  REQUIRE(all[4].period_ns == -1);
+  REQUIRE(all[4].period_ns == std::nullopt);
   REQUIRE(all[5].period_ns == 15);
-  REQUIRE(all[6].period_ns == -1);
+  REQUIRE(all[6].period_ns == std::nullopt);
   REQUIRE(all[2].step == 0);
   REQUIRE(all[4].step == 2);
 }
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: paths beyond the 64th share a cel
   }
   for (const takt::Row& row : rows()) {
     REQUIRE(row.cells.size() == 65);
-    REQUIRE(row.cells.back().path == Cell::kOther);
+    REQUIRE(row.cells.back().path == takt::kNoIndex);
     REQUIRE(row.cells.back().calls == 7);
     REQUIRE(row.cells.back().host_ns == 14);
   }
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: durations that were recorded are 
   REQUIRE(all.size() == 2);
   for (const takt::Row& row : all) {
     REQUIRE(row.cells.size() == 65);
-    REQUIRE(row.cells.back().path == Cell::kOther);
+    REQUIRE(row.cells.back().path == takt::kNoIndex);
     REQUIRE(row.cells.back().calls == 4);
     REQUIRE(row.cells.back().host_ns == 1000 + 200 + 35);
   }
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: what ran in a step that was lost 
     REQUIRE(all.back().cells[0].calls == 1);
     REQUIRE(all.back().cells[0].host_ns == 10);
     REQUIRE(all.back().items == 0);
-    REQUIRE(all.back().period_ns == -1);
+    REQUIRE(all.back().period_ns == std::nullopt);
     REQUIRE(all.back().step == (first ? 0 : 2));
   }
 }

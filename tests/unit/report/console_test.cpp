@@ -709,10 +709,10 @@ TEST_CASE("a recursion that has come to the end of a path has no share, and it i
   CHECK_FALSE(line_mentions(wide(snapshot), {"64"}));
   CHECK(snapshot.share_of_parent(path) == 1);
   snapshot.paths[all[62]].host.add(9 * kMs);
-  CHECK(snapshot.share_of_parent(all[62]) == -1);
+  CHECK(snapshot.share_of_parent(all[62]) == std::nullopt);
   CHECK(snapshot.share_of_parent(all[63]) == 0.1);
   snapshot.paths[all[63]].host.add(19 * kMs);
-  CHECK(snapshot.share_of_parent(all[63]) == -1);
+  CHECK(snapshot.share_of_parent(all[63]) == std::nullopt);
   const std::string text = table(snapshot, 800);
   CHECK(line_mentions(text, {"Odd", "64"}));
   CHECK(line_mentions(text, {"Even", "64"}));
@@ -758,7 +758,7 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
   CHECK_FALSE(line_mentions(wide(snapshot), {"Outer0", "16.0 us"}));
   snapshot = sample_snapshot();
   const std::string sample = wide(snapshot);
-  snapshot.clock.region_cost_ns = 0;
+  snapshot.clock.region_cost_ns.reset();
   CHECK(new_lines(wide(snapshot), sample).empty());
 }
 
@@ -844,7 +844,7 @@ TEST_CASE("of several devices it is told which one waited, of one alone it is no
   line.overlap.comm_exposed_ns = 30'000'000;
   snapshot.time_lines.push_back(line);
   line.number = 2;
-  line.overlap.comm_exposed_ns = takt::Overlap::kAbsent;
+  line.overlap.comm_exposed_ns.reset();
   snapshot.time_lines.push_back(line);
   CHECK(line_mentions(wide(snapshot), {"\u2264 30.0 ms", "1"}));
   CHECK(line_mentions(wide(snapshot), {"cuda 0 0 ns", "cuda 1 30.0 ms"}));

@@ -66,8 +66,8 @@ TEST_CASE("one line a step and path, absent values as empty fields") {
   takt::Row& row = add_row(snapshot, 0, 7);
   row.warmup = true;
   row.complete = false;
-  row.period_ns = -1;
-  row.cells = {cell(2, 3, 400), cell(1, 1, 500, 450), cell(takt::Cell::kOther, 9, 100)};
+  row.period_ns.reset();
+  row.cells = {cell(2, 3, 400), cell(1, 1, 500, 450), cell(takt::kNoIndex, 9, 100)};
   snapshot.finished = true;
   takt::CsvExporter exporter(scratch.path("steps.csv"));
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);

@@ -62,7 +62,7 @@ Snapshot reduced() {
   add_path(snapshot, "Forward", zeta, takt::Kind::compute);
   add_path(snapshot, "Alpha");
   snapshot.losses.push_back({"end_without_start", "Optimizer", 1});
-  takt::detail::RankRecord record;
+  takt::RankRecord record;
   std::vector<takt::detail::GatheredRank> ranks;
   for (const std::uint32_t rank : {0U, 1U, 3U}) {
     ranks.push_back(compared_rank(rank));
@@ -71,10 +71,11 @@ Snapshot reduced() {
     whole.add(8 * kJobFiguresSecond);
     part.add((rank + 1) * kJobFiguresSecond);
     add_rank(record.wall, rank, 10 * kJobFiguresSecond);
-    add_path(record, rank, {"Zeta"}, takt::Kind::other, whole, {});
-    add_path(record, rank, {"Zeta", "Forward"}, takt::Kind::compute, part, rank == 3 ? part : takt::Summary());
-    add_path(record, rank, {"Alpha"}, takt::Kind::other, whole, {});
-    if (rank == 3) { add_path(record, rank, {"Zeta", "Extra"}, takt::Kind::io, part, {}); }
+    takt::detail::add_path(record, rank, {"Zeta"}, takt::Kind::other, whole, {});
+    takt::detail::add_path(record, rank, {"Zeta", "Forward"}, takt::Kind::compute, part,
+                           rank == 3 ? part : takt::Summary());
+    takt::detail::add_path(record, rank, {"Alpha"}, takt::Kind::other, whole, {});
+    if (rank == 3) { takt::detail::add_path(record, rank, {"Zeta", "Extra"}, takt::Kind::io, part, {}); }
   }
   snapshot.job = takt::detail::job_of(record, ranks, snapshot, 4, {2});
   return snapshot;

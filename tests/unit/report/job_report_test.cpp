@@ -94,7 +94,7 @@ TEST_CASE("the page of a job begins with who makes whom wait") {
   JobReport job = some_job(2);
   job.comparison.findings.resize(1);
   job.comparison.findings[0].sentence = "rank 1 makes the others wait";
-  job.comparison.efficiency = {0.5, 0.8, 0.4};
+  job.comparison.efficiency = takt::JobEfficiency{0.5, 0.8, 0.4};
   job.comparison.steps = 60;
   const std::string text = takt::detail::format_job(job, 100, false);
   CHECK(text.find(job.comparison.findings[0].sentence) < text.find("region "));
@@ -209,7 +209,7 @@ TEST_CASE("what is of one rank and what is of all is told apart below the table 
 TEST_CASE("a path that ranks give different kinds stands once in the table of a job, with all that is below it") {
   JobReport job = some_job(2);
   add_path(job.sum, "Validation");
-  const std::uint32_t again = add_path(job.sum, "Batch", takt::PathStats::kNoParent, takt::Kind::compute);
+  const std::uint32_t again = add_path(job.sum, "Batch", takt::kNoIndex, takt::Kind::compute);
   takt::Summary more;
   more.add(kJobReportSecond);
   job.sum.paths[add_path(job.sum, "Comm", again, takt::Kind::comm)].host.merge(more);
@@ -314,7 +314,7 @@ TEST_CASE("the golden text of a job holds each kind of line") {
     job.sum.findings.push_back(takt::detail::findings_of_ranks(each, ranks).at(0));
   }
   job.sum.findings.erase(job.sum.findings.begin());
-  job.comparison.efficiency = {0.5, 0.8, 0.4};
+  job.comparison.efficiency = takt::JobEfficiency{0.5, 0.8, 0.4};
   job.comparison.steps = 1234;
   job.comparison.one_step_in = 8;
   job.comparison.left_out = 2;

@@ -53,7 +53,7 @@ TEST_CASE("every field of summary.json stands in docs/files.md") {
   job->paths.emplace_back();
   job->wall.ranks = 2;
   job->throughput.emplace_back();
-  job->comparison.efficiency.parallel = 1;
+  job->comparison.efficiency.emplace();
   job->comparison.pipeline.stages.emplace_back();
   takt::Finding& finding = job->comparison.findings.emplace_back();
   finding.evidence.emplace_back();

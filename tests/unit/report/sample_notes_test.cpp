@@ -82,7 +82,7 @@ TEST_CASE("Sample notes: a counter and a power that differ are both told", "[sam
 
 TEST_CASE("Sample notes: without a counter the power is named as the source", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
-  snapshot.meters[0].energy = {MeterEnergy::Source::power, 1200, MeterEnergy::kUnknown, kSampleNs};
+  snapshot.meters[0].energy = {MeterEnergy::Source::power, 1200, std::nullopt, kSampleNs};
   CHECK(line_mentions(text_of(lines_of(snapshot)), {"1.20 kJ", "cuda 0", "power", "100 ms"}));
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("Sample notes: their golden text holds each kind of line") {
   snapshot.meters[0].caveat = "a MIG slice";
   snapshot.meters[0].energy.by_power_joules = 1139;
   std::string text = text_of(lines_of(snapshot)) + text_of(caveats_of(snapshot));
-  snapshot.meters[0].energy = {MeterEnergy::Source::power, 1200, MeterEnergy::kUnknown, kSampleNs};
+  snapshot.meters[0].energy = {MeterEnergy::Source::power, 1200, std::nullopt, kSampleNs};
   for (int gpu = 1; gpu < 8; ++gpu) { snapshot.meters.push_back(sampled_gpu("cuda " + std::to_string(gpu), 4)); }
   text += text_of(lines_of(snapshot));
   check_golden("samples.txt", text);
@@ -169,7 +169,7 @@ TEST_CASE("Sample notes: numbers of a damaged journal print, and end nothing", "
   for (const double odd : {kNan, kInf, -kInf, -1.0, 0.0, 1e300}) {
     Snapshot snapshot = sampled_snapshot();
     for (Meter& each : snapshot.meters) {
-      each.energy.joules = each.energy.by_power_joules = odd;
+      each.energy.by_power_joules = each.energy.joules = odd;
       each.first_ns = std::numeric_limits<std::int64_t>::max();
       each.last_ns = std::numeric_limits<std::int64_t>::min();
       each.quantities.push_back(static_cast<Quantity>(200));

@@ -24,7 +24,7 @@ Row step_of(std::int64_t begin_ms, std::int64_t end_ms, std::int64_t period_ms, 
   Row row;
   row.begin_ns = begin_ms * kMs;
   row.host_ns = (end_ms - begin_ms) * kMs;
-  row.period_ns = period_ms < 0 ? -1 : period_ms * kMs;
+  row.period_ns = period_ms < 0 ? std::nullopt : std::optional<std::int64_t>(period_ms * kMs);
   row.items = items;
   return row;
 }
@@ -174,7 +174,7 @@ TEST_CASE("Energy books: what waits is bounded, and what had to go is counted", 
   for (std::int64_t step = 0; step < 100'000; ++step) {
     Row row = step_of(0, 0, 0);
     row.begin_ns = step * 10'000;
-    row.host_ns = row.period_ns = 10'000;
+    row.period_ns = row.host_ns = 10'000;
     short_steps.add_step(row, true);
   }
   CHECK(short_steps.dropped() == 0);

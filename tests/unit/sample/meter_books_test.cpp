@@ -62,7 +62,7 @@ TEST_CASE("Meter books: means are over time, not over samples", "[sample]") {
   // Without a counter the power is summed up.
   CHECK(now.energy.source == MeterEnergy::Source::power);
   CHECK(now.energy.joules == Approx(0.02 * 100 + 0.1 * 200));
-  CHECK(now.energy.by_power_joules == MeterEnergy::kUnknown);
+  CHECK_FALSE(now.energy.by_power_joules);
 }
 
 TEST_CASE("Meter books: a counter is believed, and what the power comes to is told beside it", "[sample]") {
@@ -72,7 +72,7 @@ TEST_CASE("Meter books: a counter is believed, and what the power comes to is to
   const MeterEnergy energy = meter_books_told(books, meter).energy;
   CHECK(energy.source == MeterEnergy::Source::counter);
   CHECK(energy.joules == Approx(300));
-  CHECK(energy.by_power_joules == Approx(270));
+  CHECK(energy.by_power_joules.value() == Approx(270));
   CHECK(energy.step_ns == 100 * kMeterBooksMs);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("Meter books: values that were not told are left out, and odd samples 
   const Meter now = meter_books_told(books, meter);
   CHECK(now.samples == 3);
   CHECK(now.energy.joules == Approx(30));
-  CHECK(now.energy.by_power_joules == Approx(30));
+  CHECK(now.energy.by_power_joules.value() == Approx(30));
   CHECK(now.figures_of(Quantity::power)->most == 200'000);
   // Nothing at all makes no figures.
   const Meter none = meter_books_told(MeterBooks(meter), meter);

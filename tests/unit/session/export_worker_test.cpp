@@ -167,7 +167,7 @@ takt::SessionOptions in_background() {
   takt::SessionOptions options;
   options.files = false;
   options.table = false;
-  options.period_ms = 10;
+  options.period = std::chrono::milliseconds(10);
   return options;
 }
 
@@ -369,7 +369,7 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
   auto gate = std::make_shared<Gate>();
   auto count = std::make_shared<Counting::Count>();
   takt::SessionOptions options = in_background();
-  options.exit_ms = 3000;
+  options.exit_timeout = std::chrono::milliseconds(3000);
   takt::Session session("slow", options);
   session.add(std::make_unique<Blocked>(gate));
   session.add(std::make_unique<Counting>(count));
@@ -393,7 +393,7 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
 TEST_CASE("ExportWorker: poll() has the background write its files now", "[timed]") {
   const takt_test::Scratch scratch;
   takt::SessionOptions options = in_background();
-  options.period_ms = 3'600'000;
+  options.period = std::chrono::milliseconds(3'600'000);
   options.files = true;
   options.directory = scratch.path("runs");
   takt::Session session("now", options);

@@ -137,13 +137,13 @@ TEST_CASE("Measure loop: energy of a known curve within a hundredth, for each ru
   const double end = begin + 60 * 0.17;
   const double joules = counts.joules_at(end) - counts.joules_at(begin);
   REQUIRE(found.meters.size() == 2);
-  CHECK(found.meters[0].joules == Approx(joules).epsilon(0.01));
-  CHECK(found.meters[1].joules == Approx(joules).epsilon(0.01));
+  CHECK(found.meters[0].joules.value() == Approx(joules).epsilon(0.01));
+  CHECK(found.meters[1].joules.value() == Approx(joules).epsilon(0.01));
   CHECK(found.energy_of == "cuda 0 + cuda 1");
-  REQUIRE(found.has_energy());
-  CHECK(found.joules == Approx(2 * joules / 60).epsilon(0.01));
+  REQUIRE(found.joules);
+  CHECK(*found.joules == Approx(2 * joules / 60).epsilon(0.01));
   CHECK(found.error_joules > 0);
-  CHECK(found.error_joules < 0.05 * found.joules);
+  CHECK(found.error_joules < 0.05 * *found.joules);
   CHECK(found.no_energy.empty());
   CHECK(machine.seconds < end + 0.3);  // the wait for a sample behind the end
 }
@@ -181,9 +181,9 @@ TEST_CASE("Measure loop: too short for its samples there is no energy, and it sa
   machine.pass(1);
   const double before = machine.seconds;
   const Measurement found = machine.measure([&] { machine.pass(0.01); }, runs_of(30));
-  CHECK_FALSE(found.has_energy());
+  CHECK_FALSE(found.joules);
   CHECK(takt_test::mentions(found.no_energy, {"5", "100 ms", "60 runs"}));
-  CHECK(machine.measure([&] { machine.pass(0.01); }, runs_of(60)).has_energy());
+  CHECK(machine.measure([&] { machine.pass(0.01); }, runs_of(60)).joules);
   CHECK(machine.seconds < before + 2);
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("Measure loop: a meter that is silent is not waited for without end") 
         if (++calls == 15) { gpu.error = 15; }
       },
       runs_of(20));
-  CHECK_FALSE(found.has_energy());
+  CHECK_FALSE(found.joules);
   CHECK(contains(found.no_energy, "reach"));
   CHECK(found.took_ns == Approx(2e9));
   CHECK(machine.seconds < 13);
@@ -261,7 +261,7 @@ TEST_CASE("Measure loop: when the time is up no call begins, but for the first o
   Machine machine;
   int calls = 0;
   MeasureOptions options = runs_of(1000, 5);
-  options.seconds = 2;
+  options.time_limit = std::chrono::seconds(2);
   const auto function = [&] {
     ++calls;
     machine.pass(0.15);
@@ -271,7 +271,7 @@ TEST_CASE("Measure loop: when the time is up no call begins, but for the first o
   CHECK(calls == 14);  // the 14th begins at 1.95 s
   CHECK(some.warmup == 5);
   CHECK(some.host.n == 9);
-  options.seconds = 0.01;
+  options.time_limit = std::chrono::milliseconds(10);
   calls = 0;
   const Measurement least = machine.measure(function, options);
   CHECK(calls == 2);
@@ -319,6 +319,6 @@ TEST_CASE("Measure loop: a stream that takes no marks is told, and so are spans 
       },
       runs_of(10), ManualBackend(device).stream());
   CHECK(failed.stream.n == 9);
-  CHECK(failed.runs[2].stream_ns == takt::MeasuredRun::kUnknown);
+  CHECK_FALSE(failed.runs[2].stream_ns);
   CHECK(device.outstanding() == 0);
 }

@@ -189,3 +189,14 @@ TEST_CASE("Rank gathering: a rank that answered no sign of late is not taken for
   CHECK(takt::detail::missing_from(outcome.of_rank_0, 4) == Ranks{2});
   CHECK(outcome.readings[3]->rank == 0);
 }
+
+TEST_CASE("Rank gathering: a Session with other options than those of takt::mpi keeps nothing for the job") {
+  takt::SessionOptions options;
+  takt::detail::apply({1, 2, 1, "job"}, options);
+  CHECK(takt::detail::rank_in_job(options).compared_values > 0);
+  CHECK(takt::detail::rank_in_job(takt::SessionOptions()).compared_values == 0);
+  takt::SessionOptions alone;
+  takt::detail::apply({0, 1, 0, "alone"}, alone);
+  CHECK(takt::detail::rank_in_job(alone).compared_values == 0);
+  CHECK(takt::detail::rank_in_job(options).compared_values == 0);
+}

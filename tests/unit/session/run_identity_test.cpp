@@ -244,12 +244,14 @@ TEST_CASE("a rank beyond the world size is kept and the world counted larger") {
 
 TEST_CASE("options that cannot be are reported and left out") {
   SessionOptions options;
-  options.rank = -7;
+  options.rank = GENERATE(-7, -1);
   options.world_size = 0;
+  options.local_rank = -2;
   CHECK(rank_of({}, options) == "0 of 1, local 0, from default");
   const std::string told = run_identity_complaints({}, options);
-  CHECK(line_mentions(told, {"TAKT_RANK", "SessionOptions::rank", "-7"}));
+  CHECK(line_mentions(told, {"TAKT_RANK", "SessionOptions::rank", std::to_string(*options.rank)}));
   CHECK(line_mentions(told, {"TAKT_WORLD_SIZE", "SessionOptions::world_size", "0"}));
+  CHECK(line_mentions(told, {"SessionOptions::local_rank", "-2"}));
 }
 
 TEST_CASE("the shell of a Slurm batch script is one process") {
@@ -319,7 +321,7 @@ TEST_CASE("whoever sets rank and world size is not told of conflicts") {
   CHECK(run_identity_complaints(
             {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}, {"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}, options)
             .empty());
-  options.rank = -1;
+  options.rank.reset();
   options.world_size = 2;
   CHECK(run_identity_complaints({{"RANK", "0"},
                                  {"WORLD_SIZE", "2"},

@@ -290,8 +290,8 @@ TEST_CASE("Run samples: a driver that hangs holds up neither a collection nor th
 TEST_CASE("Session: it samples the process, and its end is in it", "[sample][timed]") {
   takt::SessionOptions options;
   options.files = options.table = false;
-  options.sample_ms = 10;
-  options.period_ms = 20;
+  options.sample_period = std::chrono::milliseconds(10);
+  options.period = std::chrono::milliseconds(20);
   const takt::MemoryExporter memory;
   takt::Session session("sampled", options);
   session.add(memory);
@@ -316,7 +316,7 @@ TEST_CASE("Session: it samples the process, and its end is in it", "[sample][tim
 TEST_CASE("Session: without threads nothing is sampled, and that is told", "[sample]") {
   const support::CaughtFaults faults;
   takt::SessionOptions options = takt_test::by_hand();
-  options.sample_ms = 100;
+  options.sample_period = std::chrono::milliseconds(100);
   takt::Session session("by hand", options);
   session.poll();
   CHECK(session.snapshot().meters.empty());

@@ -521,7 +521,7 @@ TEST_CASE("Session: paths beyond the 64th column share one cell, stream spans in
   for (const Row& row : rows) {
     REQUIRE(row.cells.size() == 65);
     REQUIRE(row.complete);
-    const Cell* other = cell_of(row, Cell::kOther);
+    const Cell* other = cell_of(row, takt::kNoIndex);
     REQUIRE(other != nullptr);
     REQUIRE(other->calls == 6);
     REQUIRE(other->host_ns <= row.host_ns);
@@ -698,8 +698,8 @@ TEST_CASE(
   std::uint64_t counted_ns = 0;
   std::vector<bool> has_period;
   for (const Row& row : rows_of(memory, "Epoch/Batch")) {
-    has_period.push_back(row.period_ns >= 0);
-    if (row.period_ns >= 0 && !row.warmup) { counted_ns += static_cast<std::uint64_t>(row.period_ns); }
+    has_period.push_back(row.period_ns.has_value());
+    if (row.period_ns && !row.warmup) { counted_ns += static_cast<std::uint64_t>(*row.period_ns); }
   }
   REQUIRE(has_period == std::vector<bool>{false, true, true, true, true, false, true, true, true, true});
   REQUIRE(training->throughput.period_ns == counted_ns);
@@ -1054,7 +1054,7 @@ TEST_CASE("Session: the journal and whoever is added begin at once, before the f
   options.directory = scratch.path("runs");
   options.table = false;
   options.background = background;
-  options.period_ms = 3'600'000;
+  options.period = std::chrono::milliseconds(3'600'000);
   std::vector<std::string> calls;
   Session session("early", options);
   {
@@ -1085,7 +1085,7 @@ TEST_CASE("Session: a beginning that fails, or does not end, is told and holds n
   const support::CaughtFaults caught;
   SessionOptions options = by_hand();
   options.background = true;
-  options.exit_ms = 100;
+  options.exit_timeout = std::chrono::milliseconds(100);
   Session session("bad beginnings", options);
   session.add(std::make_unique<Bad>([] { throw std::runtime_error("no disk"); }));
   REQUIRE(line_mentions(caught.text(), {"\"bad\"", "no disk"}));
@@ -1095,6 +1095,18 @@ TEST_CASE("Session: a beginning that fails, or does not end, is told and holds n
   REQUIRE(contains(caught.text(), "takes too long"));
   REQUIRE_FALSE(session.close());
   leave.set_value();
+}
+
+TEST_CASE("Session: times that are too long for any clock are as long as can be") {
+  SessionOptions options = by_hand();
+  options.background = true;
+  options.exit_timeout = options.period = std::chrono::milliseconds::max();
+  Session session("long", options);
+  const MemoryExporter memory;
+  session.add(memory);
+  step_below("long");
+  REQUIRE(session.close());
+  CHECK(memory.last().finished);
 }
 
 TEST_CASE("Session: if files are wanted and no folder can be made, close() says that not all is there") {

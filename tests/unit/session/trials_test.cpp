@@ -14,6 +14,7 @@
 #include <takt/listener.hpp>
 #include <takt/takt.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -47,7 +48,7 @@ TrialOptions all_trials(int steps = 20) {
   TrialOptions options;
   options.io = options.synthetic = options.full = true;
   options.steps = steps;
-  options.seconds = 0;
+  options.time_limit = std::chrono::milliseconds(0);
   return options;
 }
 
@@ -293,7 +294,7 @@ TEST_CASE("Trials: a trial ends after its seconds, but not in a run of several r
   const VirtualTime time;
   takt::SessionOptions run = by_hand();
   TrialOptions options = all_trials(1000);
-  options.seconds = 0.05;
+  options.time_limit = std::chrono::milliseconds(50);
   options.io = options.synthetic = false;
   const int ranks = GENERATE(1, 2);
   run.world_size = ranks;
@@ -919,7 +920,7 @@ TEST_CASE("Trials: options come from the environment, and what is not understood
   REQUIRE_FALSE(options.synthetic);
   REQUIRE(options.full);
   REQUIRE(options.steps == 7);
-  REQUIRE(options.seconds == 3.0);
+  REQUIRE(options.time_limit == std::chrono::seconds(3));
   REQUIRE(options.go_on);
   environment.set("TAKT_TRIALS", "all");
   REQUIRE(TrialOptions::from_env().synthetic);
@@ -933,7 +934,7 @@ TEST_CASE("Trials: options come from the environment, and what is not understood
   environment.set("TAKT_TRIALS_SECONDS", "-1");
   options = TrialOptions::from_env();
   REQUIRE(options.steps == 100);
-  REQUIRE(options.seconds == 10.0);
+  REQUIRE(options.time_limit == std::chrono::seconds(10));
   REQUIRE(line_mentions(faults.text(), {"TAKT_TRIALS=FULL", "io", "synthetic", "full"}));
   REQUIRE(line_mentions(faults.text(), {"TAKT_TRIALS_STEPS=100001", "1", "100000"}));
 }
@@ -948,8 +949,10 @@ TEST_CASE("Trials: options that cannot be are an error that names the cure") {
   REQUIRE_THROWS_WITH(run(all_trials(100'001)), takt_test::containing("100001"));
   REQUIRE_THROWS_WITH(run(all_trials(100'001)), takt_test::containing("1 to 100000"));
   TrialOptions options = all_trials();
-  options.seconds = -1;
-  REQUIRE_THROWS_AS(run(options), takt::Error);
+  options.time_limit = std::chrono::seconds(-1);
+  REQUIRE_THROWS_WITH(run(options), takt_test::containing("TrialOptions::time_limit"));
+  options.time_limit = std::chrono::hours(25);
+  REQUIRE_THROWS_WITH(run(options), takt_test::containing("86400"));
   options = all_trials();
   options.items = -1;
   REQUIRE_THROWS_AS(run(options), takt::Error);

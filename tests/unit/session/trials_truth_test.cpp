@@ -12,6 +12,7 @@
 #include "measure/trial_rate.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <sstream>
@@ -38,7 +39,7 @@ TrialResults run_trials(const SimulatedWork& work, std::uint64_t seed, int steps
   takt::TrialOptions options;
   options.io = options.synthetic = options.full = true;
   options.steps = steps;
-  options.seconds = 0;
+  options.time_limit = std::chrono::milliseconds(0);
   SimulatedLoader loader(work, seed);
   loader.start(now());
   auto trials = takt::trials(session, options);
@@ -95,12 +96,12 @@ struct Score {
 
  private:
   void add_interval(const takt::TrialRate& rate, double truth) {
-    if (!rate.has_interval()) {
+    if (!rate.interval) {
       ++without;
       return;
     }
     ++intervals;
-    right_intervals += rate.low <= truth && truth <= rate.high ? 1 : 0;
+    right_intervals += rate.interval.value().low <= truth && truth <= rate.interval.value().high ? 1 : 0;
   }
 };
 

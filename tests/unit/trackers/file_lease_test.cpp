@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trackers/cursor_file.hpp"
-
+#include "trackers/tracker_files.hpp"
 
 #include "support/catch.hpp"
 #include "support/other_processes.hpp"

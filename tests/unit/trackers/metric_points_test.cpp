@@ -40,7 +40,7 @@ struct Rig {
     row.step = number;
     row.begin_ns = number * kMetricPointsSecond;
     row.host_ns = kMetricPointsSecond;
-    row.period_ns = number == 0 ? -1 : kMetricPointsSecond;
+    row.period_ns = number == 0 ? std::nullopt : std::optional<std::int64_t>(kMetricPointsSecond);
     takt::Cell cell;
     cell.path = io;
     cell.calls = 2;

@@ -28,7 +28,7 @@ struct EpochRig {
     row.series = series;
     row.begin_ns = now_ms * 1'000'000;
     row.host_ns = 100'000'000;
-    row.period_ns = continues ? 100'000'000 : -1;
+    row.period_ns = continues ? std::optional<std::int64_t>(100'000'000) : std::nullopt;
     snapshot.rows.push_back(row);
     now_ms += 100;
   }

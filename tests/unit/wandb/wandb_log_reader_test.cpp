@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_log.hpp"
 
-
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
 

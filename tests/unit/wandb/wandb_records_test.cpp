@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb/wandb_rows.hpp"
 #include "base/format.hpp"
 #include "trackers/tracker_names.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include "wandb/wandb_log.hpp"
 

@@ -161,7 +161,7 @@ TEST_CASE("W&B run: what was logged in a step and the time of the step stand in 
     takt::Row& row = add_row(rig.snapshot, 0, step);
     row.begin_ns = begin_ns - 500'000'000;
     row.host_ns = 900'000'000;
-    row.period_ns = step % 3 == 0 ? -1 : 1'000'000'000;
+    row.period_ns = step % 3 == 0 ? std::nullopt : std::optional<std::int64_t>(1'000'000'000);
     if (step % 3 == 2) { rig.snapshot.paths[epoch].host.add(1); }
   }
   rig.snapshot.wall_ns = 6'000'000'000;

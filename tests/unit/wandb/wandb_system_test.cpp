@@ -61,7 +61,7 @@ TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B'
     REQUIRE(found.count(name) == 1);
     CHECK(found.at(name) == Approx(value));
   }
-  gpu.power_limit_mw = 0;
+  gpu.power_limit_mw.reset();
   CHECK(told_wandb(gpu).size() == 6);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE(
   gpu.reserved_bytes = 0;
   CHECK(told_wandb(gpu).at("gpu.0.memoryAllocatedBytes") == Approx(42.5e9));
   CHECK(told_wandb(gpu).at("gpu.0.memoryAllocated") == Approx(50));
-  gpu.memory_bytes = 0;
+  gpu.memory_bytes.reset();
   CHECK(told_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 1);
   CHECK(told_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
   gpu.caveat = "a MIG slice";

@@ -7,8 +7,8 @@
 
 #include "wandb/wandb_config.hpp"
 #include "wandb/wandb_log.hpp"
-#include "wandb/wandb_rows.hpp"
 #include "wandb/wandb_requests.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "record/key_table.hpp"
+#include "record/names.hpp"
 
 #include "base/fault.hpp"
 #include "base/text.hpp"
@@ -130,9 +130,6 @@ namespace detail {
 const Key& key_of(const char* name, std::size_t size, Kind kind) noexcept {
   return key_table().intern({name, size}, kind);
 }
-}  // namespace detail
-
-namespace detail {
 
 namespace {
 

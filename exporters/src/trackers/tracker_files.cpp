@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trackers/cursor_file.hpp"
+#include "trackers/tracker_files.hpp"
 
 #include "base/fault.hpp"
 #include "base/file.hpp"
@@ -33,9 +33,9 @@ std::string this_host() {
 std::string this_process() {
   const ProcessMark mark = process_mark();
   std::string text = this_host();
-  for (const std::uint64_t each :
-       {static_cast<std::uint64_t>(::getpid()), pid_namespace(), mark.boot, mark.start, mark.image}) {
-    text += " " + std::to_string(each);
+  for (const std::optional<std::uint64_t>& each :
+       {std::optional<std::uint64_t>(::getpid()), pid_namespace(), mark.boot, mark.start, mark.image}) {
+    text += " " + std::to_string(each.value_or(0));
   }
   return text + "\n";
 }
@@ -139,9 +139,13 @@ bool FileLease::is_stale(Seen& seen) {
   const std::string host = text.substr(0, blank);
   std::istringstream numbers(blank == std::string::npos ? "" : text.substr(blank));
   std::int64_t pid = 0;
-  std::uint64_t names = 0;
-  ProcessMark mark;
-  numbers >> pid >> names >> mark.boot >> mark.start >> mark.image;  // what is not there stays 0
+  numbers >> pid;
+  const auto next = [&numbers] {  // 0: not known
+    std::uint64_t number = 0;
+    return numbers >> number && number != 0 ? std::optional(number) : std::nullopt;
+  };
+  const std::optional<std::uint64_t> names = next();
+  const ProcessMark mark = {next(), next(), next()};
   const std::int64_t sign = time_of(seen.status);
   const Life life = life_of(host, pid, sign, names, mark);
   if (life == Life::gone) { return true; }
