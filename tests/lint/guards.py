@@ -3,6 +3,7 @@
 """Fails if a library of Takt's has a static in a function that is made at its first use: a child that is forked meanwhile would wait for
 it for ever. base/threads.hpp is for these."""
 
+import pathlib
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ def main():
     nm, *libraries = sys.argv[1:]
     found = []
     for library in libraries:
+        if not pathlib.Path(library).is_file():
+            sys.exit(f"{library} is not built: build everything first")
         symbols = subprocess.run([nm, "-C", library], check=True, capture_output=True, text=True).stdout.splitlines()
         if not any("takt::" in symbol for symbol in symbols):
             sys.exit(f"no symbol of Takt's in {library}")
