@@ -20,15 +20,37 @@ constexpr Every every(std::uint32_t n) noexcept { return Every{n}; }
 
 namespace detail {
 
+template <class...>
+inline constexpr bool kNever = false;
+
 template <class... Rest>
 constexpr void name_is_no_key() noexcept {
-  static_assert(sizeof...(Rest) > 2,
-                "a Scope takes a takt::Key: write TAKT_SCOPE(\"name\"), or make a key: "
-                "inline constexpr takt::Key Name{\"name\"}, or takt::key(text) outside of the loop");
+  static_assert(kNever<Rest...>,
+                "a Scope takes a takt::Key: write TAKT_SCOPE(\"name\"), or make a key: inline constexpr takt::Key "
+                "Name{\"name\"}, or takt::key(text) outside of the loop");
 }
 
-/// For TAKT_SCOPE: takes its first argument, and gives the key. Make has the key of a name in static storage, so that
-/// it costs nothing at run time. It is called only for a literal.
+/// The name in the source text of TAKT_SCOPE's arguments, if the first one is a literal without escapes.
+template <std::size_t kSize>
+struct LiteralName {
+  constexpr explicit LiteralName(const char (&arguments)[kSize]) noexcept {
+    std::size_t at = 1;
+    for (; at < kSize && arguments[0] == '"' && arguments[at] != '"' && arguments[at] != '\\'; ++at) {
+      text[at - 1] = arguments[at];
+    }
+    is_literal = arguments[0] == '"' && arguments[at] == '"' && (arguments[at + 1] == '\0' || arguments[at + 1] == ',');
+  }
+  char text[kSize] = {};
+  bool is_literal = false;
+};
+
+template <std::size_t kSize>
+constexpr LiteralName<kSize> literal_name(const char (&arguments)[kSize]) noexcept {
+  return LiteralName<kSize>(arguments);
+}
+
+/// Takes the first argument of TAKT_SCOPE, and gives the key. Make has the key of a literal in static storage, so that
+/// it costs nothing at run time; it is called for a literal alone.
 template <class Make>
 class FirstArgument {
  public:
@@ -36,12 +58,12 @@ class FirstArgument {
   TAKT_ALWAYS_INLINE const Key& operator=(const Key& key) const noexcept { return key; }  // NOLINT
   template <std::size_t kSize>
   TAKT_ALWAYS_INLINE const Key& operator=(const char (&)[kSize]) const noexcept {  // NOLINT
-    return make_(TypeOfKey{});
+    return make_(IsUsed{});
   }
 
  private:
-  struct TypeOfKey {
-    using Type = const Key;
+  struct IsUsed {
+    static constexpr bool kValue = true;
   };
   Make make_;
 };
@@ -162,13 +184,18 @@ TAKT_END_OFF_NAMESPACE
 
 #define TAKT_CONCAT_(a, b) a##b
 #define TAKT_CONCAT(a, b) TAKT_CONCAT_(a, b)
-#define TAKT_FIRST(first, ...) first
+#define TAKT_TEXT_(...) #__VA_ARGS__
+#define TAKT_TEXT(...) TAKT_TEXT_(__VA_ARGS__)
 /// A Scope without a name: TAKT_SCOPE(takt::Backward), or, by a name, TAKT_SCOPE("decode"). Its arguments are those of
-/// Scope's constructors. A name is a literal, and costs nothing at run time; its key is of Kind::other.
-#define TAKT_SCOPE(...)                                                                         \
-  ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__) {                                            \
-    ::takt::detail::first_argument([&](auto takt_type) noexcept -> const ::takt::Key& {         \
-      static constexpr typename decltype(takt_type)::Type takt_key(TAKT_FIRST(__VA_ARGS__, 0)); \
-      return takt_key;                                                                          \
-    }) = __VA_ARGS__                                                                            \
+/// Scope's constructors. A name is one literal without escapes, and costs nothing at run time; its key is of
+/// Kind::other, so use the key itself if there is one.
+#define TAKT_SCOPE(...)                                                                             \
+  ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__) {                                                \
+    ::takt::detail::first_argument([](auto takt_used) noexcept -> const ::takt::Key& {              \
+      static constexpr auto takt_name = ::takt::detail::literal_name(TAKT_TEXT(__VA_ARGS__));       \
+      static_assert(decltype(takt_used)::kValue && takt_name.is_literal,                            \
+                    "TAKT_SCOPE takes a takt::Key, or a name that is one literal without escapes"); \
+      static constexpr ::takt::Key takt_key(takt_name.text);                                        \
+      return takt_key;                                                                              \
+    }) = __VA_ARGS__                                                                                \
   }

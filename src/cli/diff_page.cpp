@@ -195,7 +195,7 @@ std::string drawn_text(const DrawnRuns& drawn) {
 
 }  // namespace
 
-void DrawnRuns::add(const std::string& name, const RankFolder& first, bool is_new) {
+void DrawnRuns::add(const std::string& name, bool is_new, const std::function<void(StepHistory&)>& fill) {
   const auto of_side =
       std::count_if(runs_.begin(), runs_.end(), [&](const auto& each) { return each.is_new == is_new; });
   if (static_cast<std::size_t>(of_side) >= kMostOfASide) {
@@ -203,7 +203,12 @@ void DrawnRuns::add(const std::string& name, const RankFolder& first, bool is_ne
     return;
   }
   runs_.push_back({name, is_new, StepHistory(kBytesOfAHistory)});
-  read_rank(first, [&](const Snapshot& snapshot) { runs_.back().history.add(snapshot); });
+  fill(runs_.back().history);
+}
+
+void DrawnRuns::add(const std::string& name, const RankFolder& first, bool is_new) {
+  add(name, is_new,
+      [&](StepHistory& history) { read_rank(first, [&](const Snapshot& snapshot) { history.add(snapshot); }); });
 }
 
 std::string diff_page(const Comparison& comparison, const std::string& reason, const DrawnRuns& drawn) {

@@ -9,6 +9,7 @@
 #include "findings/step_history.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class DrawnRuns {
 
   /// Reads the steps of a run's first rank, unless the side has enough runs.
   void add(const std::string& name, const RankFolder& first, bool is_new);
+  /// The same of steps that `fill` adds.
+  void add(const std::string& name, bool is_new, const std::function<void(StepHistory&)>& fill);
   const std::vector<DrawnRun>& runs() const noexcept { return runs_; }
   /// Runs that are compared, and not drawn.
   std::size_t left_out() const noexcept { return left_out_; }

@@ -151,7 +151,7 @@ class Recorder {
   static constexpr unsigned kCopyTries = 64;
 
   /// Guards all that the owner does except for a plain begin or end. An operator new of the program that the recorder
-  /// calls may have regions: they see nested(), and leave the recorder alone.
+  /// calls may have regions: those that need the slow way see nested(), and leave the recorder alone.
   class Inside {
    public:
     explicit Inside(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {

@@ -354,12 +354,17 @@ std::string format_json(const Snapshot& snapshot) {
 
 ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
-  std::string error;
-  if (write_summary(detail::path_or_in(snapshot.run.directory, kSummaryFile, path_), snapshot, error)) {
-    written_at_ns_ = snapshot.wall_ns;
-    return ExportResult::ok;
+  try {
+    std::string error;
+    if (write_summary(detail::path_or_in(snapshot.run.directory, kSummaryFile, path_), snapshot, error)) {
+      written_at_ns_ = snapshot.wall_ns;
+      return ExportResult::ok;
+    }
+    detail::report_fault("json", error);
+  } catch (const std::bad_alloc&) {
+    detail::report_fault(
+        "json", detail::Words("no memory is left to write ", path_.empty() ? std::string_view(kSummaryFile) : path_));
   }
-  detail::report_fault("json", error);
   // Rows are not in this file, so that nothing is lost by taking them; the last summary is worth another try.
   return snapshot.finished ? ExportResult::retry : ExportResult::ok;
 }

@@ -360,7 +360,7 @@ constexpr Meaning kMeanings[] = {
     {"key_kind_conflict", "keys that were given with two kinds: the first one holds"},
     {"keys_without_memory", "uses of new keys for which there was no memory: only in \"(overflow)\""},
     {"metrics_without_memory", "metrics with new names for which there was no memory: dropped"},
-    {"inside_takt", "regions of an operator new that Takt itself called: not timed"},
+    {"inside_takt", "regions of an operator new that began while Takt was at work: not timed"},
     {"metrics_over_bound", "metrics beyond 1 024 names: dropped"},
     {"threads_without_memory",
      "regions of threads that began when memory for recording was spent, or had ended: not timed"},

@@ -64,7 +64,9 @@ std::string step_words(const Snapshot& snapshot, const EnergyOfSteps& of) {
   if (of.steps == 0) { return ""; }
   const std::string where =
       snapshot.series.size() < 2 ? "" : " of " + path_label(snapshot, snapshot.series[of.series].path, 40);
-  const std::string item = of.joules_an_item > 0 ? ", " + human_energy(of.joules_an_item) + " a sample" : "";
+  std::string one = item_unit(snapshot);
+  if (one.size() > 1 && one.back() == 's') { one.pop_back(); }
+  const std::string item = of.joules_an_item > 0 ? ", " + human_energy(of.joules_an_item) + " a " + one : "";
   return detail::format(", {} a step{} \u00B1 {}{}", human_energy(of.joules_a_step), where, percent(of.error, 1), item);
 }
 

@@ -210,7 +210,7 @@ Snapshot snapshot() {
   const std::uint64_t now_ns = detail::process_clock().now_ns();
   detail::registry().read(snapshot, now_ns);
   snapshot.clock = detail::process_clock().info();
-  snapshot.clock.region_cost_ns = detail::region_cost_ns();
+  if (const double cost_ns = detail::region_cost_ns(); cost_ns > 0) { snapshot.clock.region_cost_ns = cost_ns; }
   snapshot.wall_ns = static_cast<std::int64_t>(now_ns);
   snapshot.overhead_ns = detail::overhead_ns(snapshot);
   return snapshot;

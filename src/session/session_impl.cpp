@@ -327,7 +327,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   leave_out_lost(snapshot.losses, losses_before_);
   snapshot.wall_ns = static_cast<std::int64_t>(now_ns - start_ns_);
   snapshot.uncovered_ns = std::clamp<std::int64_t>(snapshot.uncovered_ns - uncovered_before_ns_, 0, snapshot.wall_ns);
-  snapshot.clock.region_cost_ns = region_cost_ns();
+  if (const double cost_ns = region_cost_ns(); cost_ns > 0) { snapshot.clock.region_cost_ns = cost_ns; }
   snapshot.process = watch_.read();
   snapshot.process.blocked_ns = blocked_ns();
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_ + snapshot.process.blocked_ns;

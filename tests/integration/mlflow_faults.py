@@ -59,4 +59,4 @@ class MlflowFaults(faults.Faults):
         self.check_all_once(second)
 
     def wait_for_all(self, server):
-        self.assertTrue(rig.wait_until(lambda: server.runs and len(server.only_run().steps("weight")) >= self.steps_made, 30))
+        self.assertTrue(rig.wait_until(lambda: server.runs and len(server.only_run().steps("weight")) >= self.steps_made, 120))

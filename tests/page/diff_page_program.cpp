@@ -66,18 +66,12 @@ void draw(DrawnRuns& drawn, const std::string& name, bool is_new, int number) {
   shape.steps = 1500;
   shape.regions = is_new ? 5 : 4;
   takt_test::SyntheticRun run(shape);
-  takt::cli::RunFolder folder;
-  folder.folder = name;
-  folder.ranks = {takt::cli::RankFolder(name + "/rank-0")};
-  const takt::cli::RunTaker taker = drawn.taker(folder, is_new);
-  if (!taker) { return; }
   takt::Snapshot shown = run.run();
   for (std::size_t step = 0; step < run.times().size(); ++step) {
     takt_test::add_row(shown, 0, step).host_ns = run.times()[step];
     shown.rows.back().period_ns = run.times()[step];
   }
-  taker(folder.ranks.front(), shown);
-  taker(takt::cli::RankFolder("another rank"), shown);
+  drawn.add(name, is_new, [&](takt::StepHistory& history) { history.add(shown); });
 }
 
 void write_comparison(const Shape& shape, const std::string& folder) {

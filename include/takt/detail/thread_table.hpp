@@ -73,7 +73,7 @@ class ThreadTable {
     }
   }
   template <class Use>
-  void each(Use use) const noexcept {
+  void each(Use use) const {
     for (const auto& bucket : bucket_) {
       // Pairs with the release in add().
       for (Entry* entry = bucket.load(std::memory_order_acquire); entry != nullptr; entry = entry->next) {

@@ -22,6 +22,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using std::chrono::nanoseconds;
@@ -386,10 +387,14 @@ TEST_CASE("Scope: TAKT_SCOPE takes a name, or any expression that is a key") {
     TAKT_SCOPE(first ? takt::Validation : takt::Checkpoint);
     timed(takt::Forward);
   }
+  const std::pair<const Key&, int> named{takt::Checkpoint, 2};
+  const auto& [key, sampled] = named;
+  { TAKT_SCOPE(key, takt::every(static_cast<std::uint32_t>(sampled))); }
   { TAKT_SCOPE("every other", takt::every(2)); }
   const Snapshot snapshot = takt::snapshot();
   REQUIRE(calls_of(snapshot, "Validation/Forward/by a name") == 3);
   REQUIRE(calls_of(snapshot, "every other") == 1);
+  REQUIRE(calls_of(snapshot, "Checkpoint") == 1);
 }
 
 TEST_CASE("Scope: end() ends it early, once") {

@@ -529,6 +529,13 @@ TEST_CASE("throughput has an interval or says why not, and what it leaves out") 
   for (const std::string& each : reasons) { CHECK(line_mentions(each, {name, "main"})); }
 }
 
+TEST_CASE("throughput is in the unit of the items that the run names") {
+  Snapshot snapshot = sample_snapshot();
+  CHECK(line_mentions(wide(snapshot), {"Epoch/Batch", "703 samples/s"}));
+  snapshot.params["item_unit"] = "tokens\x1b";
+  CHECK(line_mentions(wide(snapshot), {"Epoch/Batch", "703 tokens?/s"}));
+}
+
 TEST_CASE("what lies between two Batches is told if it is much of the period") {
   Snapshot snapshot = sample_snapshot();
   const std::string before = wide(snapshot);

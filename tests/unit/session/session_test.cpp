@@ -146,9 +146,10 @@ TEST_CASE("Session: params and tags come with every snapshot, the later value wi
   session.tag("git", "4e593bb");
   session.poll();
   session.param("lr", 0.01);
+  session.unit("tokens");
   session.poll();
-  const std::map<std::string, std::string> expected{
-      {"lr", "0.01"}, {"float", "0.1"}, {"layers", "12"}, {"shuffle", "true"}, {"optimizer", "sgd"}};
+  const std::map<std::string, std::string> expected{{"lr", "0.01"},      {"float", "0.1"},     {"layers", "12"},
+                                                    {"shuffle", "true"}, {"optimizer", "sgd"}, {"item_unit", "tokens"}};
   REQUIRE(memory.last().params == expected);
   REQUIRE(memory.last().tags == std::map<std::string, std::string>{{"git", "4e593bb"}});
 }

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The key of a name is made at compile time, outside of the function: __func__ would be the name of another one there.
+// expect: one literal without escapes
+#include <takt/scope.hpp>
+
+void forward() {
+#ifdef MISTAKE
+  TAKT_SCOPE(__func__);
+#else
+  TAKT_SCOPE(takt::key(__func__));
+#endif
+}
