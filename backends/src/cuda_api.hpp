@@ -26,7 +26,7 @@ struct CudaDriver {
   int (*context_pop)(CUctx_st** context) = nullptr;
   int (*context_id)(CUctx_st* context, unsigned long long* id) = nullptr;  ///< since CUDA 12.0 (525)
   int (*context_device)(int* device) = nullptr;
-  /// Of the primary context of a device. Each may be missing.
+  /// These three: primary context of a device. Each may be missing.
   int (*primary_state)(int device, unsigned int* flags, int* active) = nullptr;
   int (*primary_retain)(CUctx_st** context, int device) = nullptr;
   int (*primary_release)(int device) = nullptr;

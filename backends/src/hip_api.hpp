@@ -41,13 +41,13 @@ struct HipRuntime {
   /// Looked for at the first call: a program that does not ask to wait has no business with it. nullptr: there is none.
   static Synchronize* event_synchronize() noexcept;
 
-  /// Whether the calling thread has an error of the application's to read. Any call would overwrite that: before HIP 7
-  /// even one that succeeds. Changes nothing.
+  /// Returns whether the calling thread has an error that the application has not read. Any call would overwrite it,
+  /// before HIP 7 even one that succeeds. Changes nothing.
   bool has_pending_error() noexcept;
-  /// Whether there is a device; asks once. Only while no error is pending.
+  /// Returns whether there is a device; queries once. Call it only while no error is pending.
   bool has_device() noexcept;
 
-  /// Whether a question about an event touches the stream that it was recorded on last. Known after has_device().
+  /// Returns whether querying an event accesses the stream it was last recorded on. Known after has_device().
   bool looks_at_streams() const noexcept { return looks_at_streams_.load(std::memory_order_relaxed); }
 
   /// Loaded at the first call: the library that the application has, else the newest one. Any thread.

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "cli/ls.hpp"
 #include "findings/findings.hpp"
 #include "report/csv.hpp"
 #include "report/job_report.hpp"
@@ -18,24 +19,6 @@ namespace cli {
 namespace {
 
 using detail::JsonText;
-
-const char* word_of(Ending ending) {
-  switch (ending) {
-    case Ending::finished:
-      return "finished";
-    case Ending::failed:
-      return "failed";
-    case Ending::killed:
-      return "killed";
-    case Ending::running:
-      return "running";
-    case Ending::died:
-      return "died";
-    case Ending::silent:
-      break;
-  }
-  return "silent";
-}
 
 /// null where no exception ended it.
 JsonText uncaught_json(const Snapshot& snapshot) {
@@ -85,7 +68,7 @@ JsonText rank_json(const Rank& rank) {
       {"host", rank.snapshot.run.host},
       {"pid", rank.snapshot.run.pid},
       {"directory", rank.folder.path()},
-      {"state", word_of(rank.ending)},
+      {"state", state_word(rank.ending)},
       {"last_sign_unix_ns", rank.sign_unix_ns},
       {"wall_ns", rank.snapshot.wall_ns},
       {"paths", paths_json(rank.snapshot)},

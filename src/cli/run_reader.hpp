@@ -20,78 +20,79 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Whose journal lies in the folder: by a look at it or, where it is damaged, by reading it. Any thread.
-/// \param why it cannot be read; empty: it can be.
+/// Returns which run and process the journal in the directory is of. Reads all of it only if its beginning is damaged.
+/// Any thread.
+/// \param why the reason why it cannot be read; empty if it can.
 detail::JournalPeek look_at_journal(const RankFolder& folder, std::string& why);
 
 /// A process whose journal is to be read.
 struct RunProcess {
   RankFolder folder;
-  RunInfo run;            ///< as a look at the journal tells it
-  std::size_t place = 0;  ///< among those that were named
+  RunInfo run;            ///< from the beginning of the journal
+  std::size_t place = 0;  ///< its position among the directories that were named
 };
 
-/// The processes of one run, by rank, and those of a rank as they began.
+/// The processes of one run, ordered by rank, then by start.
 using RunProcesses = std::vector<RunProcess>;
 
-/// What the processes of one attempt of a run say together, by the wall clocks of their hosts.
+/// One attempt of a run, over all its processes, by the wall clocks of their hosts.
 struct AttemptSpan {
   int attempt = 0;
   std::size_t ranks = 0;
   std::int64_t start_unix_ns = 0;  ///< of the rank that began first
-  std::int64_t end_unix_ns = 0;    ///< as far as the journal of the rank that ended last goes
+  std::int64_t end_unix_ns = 0;    ///< the end of the journal that goes furthest
 };
 
-/// How long no rank ran from one attempt to the next, over all of them. Where clocks say that one began before the last
-/// had ended, nothing.
+/// Returns the time between attempts in which no rank ran, in ns, over all of them. An attempt adds nothing if, by
+/// these clocks, it began before the last one had ended.
 std::uint64_t ns_between(const std::vector<AttemptSpan>& attempts) noexcept;
 
-/// What became of the processes of a run.
+/// The outcome of reading a run.
 struct ReadRun {
   std::uint64_t ranks = 0;            ///< that count; 0: nothing could be read
-  std::uint64_t world = 0;            ///< how many there were, those without a journal included
-  std::vector<std::string> remarks;   ///< who is left out and why
+  std::uint64_t world = 0;            ///< the ranks of the job, those without a journal included
+  std::vector<std::string> remarks;   ///< which processes are left out and why
   std::vector<AttemptSpan> attempts;  ///< those that left a journal, in order; the last one counts
 
   std::uint64_t missing() const noexcept { return world - ranks; }
 };
 
-/// The one reader of runs, whatever a command makes of them. It sorts the processes in some folders out by run, reads
-/// their journals a few at the same time, and hands out the ranks that count: those of the newest attempt, with as many
-/// ranks as that one had; of several processes of one rank the one that began last. One thread at a time.
+/// Reads runs for all commands. It groups the processes in some directories by run, reads a few journals at the same
+/// time, and passes on the ranks that count: those of the newest attempt, and of several processes of one rank the one
+/// that began last. One thread at a time.
 class RunReader {
  public:
-  /// Reads one journal, with whatever it wants to see of its rows. Any thread, several at the same time.
+  /// Reads one journal. Called on any thread, for several journals at the same time.
   using Read = std::function<Rank(const RunProcess&)>;
-  /// Is handed the ranks that count, in order, each once; nothing keeps them but what it does with them.
+  /// Gets each rank that counts, once and in order. The reader keeps none of them.
   using Use = std::function<void(Rank&&)>;
 
-  /// As many as the process has processors, four at most: what comes of them is added up on one thread, for which more
-  /// would wait.
+  /// Returns the number of processors, at most four: one thread adds up the results, and more readers would wait for
+  /// it.
   static unsigned usual_threads() noexcept;
 
-  /// \param threads that read, at most.
+  /// \param threads maximum number of threads that read.
   explicit RunReader(const std::vector<RankFolder>& folders, unsigned threads = usual_threads());
-  /// Of journals that somebody has at hand, and all of which are readable.
+  /// Takes processes whose journals are known to be readable.
   explicit RunReader(std::vector<RunProcess> processes, unsigned threads = usual_threads());
 
-  /// By run id, that of the folder that was named first at the beginning. Those of which nothing is readable are not
-  /// among them.
+  /// Returns the runs in the order in which they were first named. Runs without a readable journal are left out.
   const std::vector<RunProcesses>& runs() const noexcept { return runs_; }
-  /// Leaves this rank of each run alone. Runs that do not have it stay, without processes.
+  /// Keeps this rank of each run only. Runs that do not have it stay, without processes.
   void keep_rank(int rank);
-  /// Leaves the run that began last alone. Returns a remark where there were others; else nothing.
+  /// Keeps only the run that began last. Returns a remark if there were others, else an empty text. Call it before
+  /// keep_rank().
   std::string keep_newest();
 
   /// \param run one of runs().
   /// \throws what `read` and `use` throw.
   ReadRun read(const RunProcesses& run, const Read& read, const Use& use);
 
-  /// What could not be read and why, in the order in which it was named.
+  /// Returns what could not be read and why, in the order in which it was named.
   std::vector<std::string> not_read() const;
-  /// Says so on stderr. Returns all().
+  /// Prints not_read() on stderr. Returns all().
   bool tell_not_read() const;
-  /// Whether all was read, and no merged file in which it lies is damaged.
+  /// Returns whether everything was read, and no merged file is damaged.
   bool all() const noexcept { return is_whole_ && not_read_.empty(); }
 
  private:
@@ -104,10 +105,10 @@ class RunReader {
   std::vector<std::pair<std::size_t, std::string>> not_read_;  // by place
 };
 
-/// What is thrown where a run does not have the rank that is wanted.
+/// Returns the error for a run that does not have this rank.
 Error no_such_rank(int rank);
 
-/// Of a world of ranks those that are not among these, which are in order. Ascending.
+/// Returns the ranks below `world` that are not in `ranks`, ascending. REQUIRES: `ranks` is ordered by rank.
 std::vector<std::uint32_t> missing_ranks(const std::vector<Rank>& ranks, std::uint64_t world);
 
 }  // namespace cli

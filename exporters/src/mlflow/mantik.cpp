@@ -39,7 +39,7 @@ std::map<std::string, std::string> texts_in(const std::string& text) {
   return read ? texts : std::map<std::string, std::string>();
 }
 
-/// Whether it can stand in a line of a header.
+/// Returns whether the text can be sent in an HTTP header.
 bool is_token(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char each) { return each > ' ' && each < 127; });
 }

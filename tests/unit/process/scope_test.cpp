@@ -378,7 +378,7 @@ TEST_CASE("Scope: TAKT_SCOPE makes one without a name") {
 }
 
 TEST_CASE("Scope: TAKT_SCOPE takes a name, or any expression that is a key") {
-  const bool first = takt::snapshot().run.rank < 1000;
+  const bool first = true;
   const auto timed = [](const Key& key) {
     TAKT_SCOPE(key);
     TAKT_SCOPE("by a name");

@@ -74,8 +74,8 @@ EventStatus look_at_stream(typename Api::Stream, long) noexcept {
   return EventStatus::done;
 }
 
-/// Whether events that were recorded last on `stream` may be asked about now: a driver may look at the stream for that.
-/// Done, capturing or stream_gone; done where the Api does not say.
+/// Returns whether events recorded on `stream` may be queried now, as a driver may access the stream for that: done,
+/// capturing or stream_gone. Done if the Api does not say.
 template <class Api>
 EventStatus look_at_stream(typename Api::Stream stream) noexcept {
   return look_at_stream<Api>(stream, 0);

@@ -16,7 +16,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a device that times by events has not timed, and why. Any thread.
+/// Counts the spans that an event device did not time, by cause. Any thread.
 class EventCounts {
  public:
   enum Count : unsigned {

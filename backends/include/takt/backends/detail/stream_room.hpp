@@ -17,10 +17,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How far a stream has come, by the numbers of its marks: as it works in order, one mark that was found finished
-/// speaks for all before it, and nobody has to ask for those. It may say so of one mark too many (two threads mark one
-/// stream at once, or a new stream has the address of an old one): the driver's own answer to the question for the time
-/// then still is "not ready". Any thread.
+/// The progress of a stream, by the numbers of its marks. A stream works in order, so if one mark is known to have
+/// finished, all before it have, and need no query. It may claim one mark too many (two threads mark one stream at
+/// once, or a new stream has the address of an old one): asked for the time, the driver still answers "not ready". Any
+/// thread.
 ///
 /// It also bounds how many marks are in flight, since a driver holds up who records on a stream whose queue is full,
 /// and others with it. One mark in an eighth of these is *watched*: where there is no room, the oldest of them is asked
@@ -63,7 +63,7 @@ struct StreamProgress {
     // Release: pairs with oldest_watched().
     watched[number / eighth % kWatched].store(number << kIndexBits | index, std::memory_order_release);
   }
-  /// That is not known to have finished.
+  /// Returns the oldest watched mark that is not known to have finished.
   Watched oldest_watched() const noexcept {
     const std::uint64_t known = finished.load(std::memory_order_relaxed);
     Watched oldest;
