@@ -88,7 +88,7 @@ function(takt_add_library name)
   endif()
 endfunction()
 
-# takt_add_component(<name> [COLD] [INCLUDE <folder>] [OBJECTS <object library>...] [LIBRARIES <private ones>...] SOURCES
+# takt_add_component(<name> [COLD] [INCLUDE <directory>] [OBJECTS <object library>...] [LIBRARIES <private ones>...] SOURCES
 # <source>...): takt::<name>, a library beside libtakt.
 function(takt_add_component name)
   cmake_parse_arguments(PARSE_ARGV 1 component "COLD" "INCLUDE" "OBJECTS;LIBRARIES;SOURCES")

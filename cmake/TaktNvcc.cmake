@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # nvcc, for the example and the checks that are written in CUDA. Nothing that is installed needs it. Sets TAKT_HAS_NVCC
-# as TAKT_WITH_NVCC says. Included at the top, since a language is for a folder and those below.
+# as TAKT_WITH_NVCC says. Included at the top, since a language is for a directory and those below.
 include(CheckLanguage)
 
 set(TAKT_HAS_NVCC OFF)

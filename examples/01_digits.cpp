@@ -3,7 +3,7 @@
 
 // A whole training program: a small convolutional network learns handwritten digits, without any framework, and Takt
 // says where the time of each step goes. Succeeds when the network gets 95 % of the images right that it has not seen
-// before. Run it with --help for its options; the table comes at the end, and files in the run's folder.
+// before. Run it with --help for its options; the table comes at the end, and files in the run's directory.
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 

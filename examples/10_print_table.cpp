@@ -34,16 +34,16 @@ int main() {
 
   // [snippet: snapshot]
   std::string longest;
-  std::uint64_t most = 0;
+  std::uint64_t max = 0;
   const takt::Snapshot snapshot = takt::snapshot();
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const std::uint64_t self = snapshot.paths[path].self_ns;  // without the regions inside it
-    if (self > most) {
-      most = self;
+    if (self > max) {
+      max = self;
       longest = snapshot.path_name(path);
     }
   }
   // [end]
-  std::printf("most time goes to %s: %.2f ms\n", longest.c_str(), static_cast<double>(most) / 1e6);
+  std::printf("most time goes to %s: %.2f ms\n", longest.c_str(), static_cast<double>(max) / 1e6);
   return snapshot.paths.size() == 3 && !longest.empty() && values[0] == 1.0 ? 0 : 1;
 }

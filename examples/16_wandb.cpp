@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // A network learns handwritten digits; timings, parameters and metrics are written down for Weights & Biases, in a
-// folder "wandb" below the working directory, or where WANDB_DIR says. With a key (WANDB_API_KEY, or netrc) they are
+// directory "wandb" below the working directory, or where WANDB_DIR says. With a key (WANDB_API_KEY, or netrc) they are
 // sent as well, while the program runs; without, or with WANDB_MODE=offline, "wandb sync" uploads them, and the program
 // prints that command. docs/wandb.md has more.
 #include "digits_data.hpp"

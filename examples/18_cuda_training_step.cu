@@ -51,7 +51,7 @@ constexpr takt::Key WaitForStep{"WaitForStep", takt::Kind::wait};    // the host
 constexpr int kSlots = 3;          // batches on the device: in work, next, and being copied
 constexpr int kBatches = 4;        // different ones
 constexpr int kWarmUp = 10;        // steps
-constexpr int kMostRows = 65'535;  // of a grid
+constexpr int kMaxRows = 65'535;  // of a grid
 constexpr int kSkipped = 77;       // what ctest takes for "could not be run"
 constexpr float kRate = 2.0F;      // for each unit of width, with which gradients grow
 
@@ -70,7 +70,7 @@ bool parse(int count, char** arguments, Options& options) {
   struct Known {
     const char* name;
     int* value;
-    int least;
+    int min;
   };
   const Known known[] = {{"--steps", &options.steps, kWarmUp + kSlots},
                          {"--samples", &options.samples, 1},
@@ -81,10 +81,10 @@ bool parse(int count, char** arguments, Options& options) {
     const auto* const found = std::find_if(std::begin(known), std::end(known), [&](const Known& each) {
       return std::strcmp(each.name, arguments[at]) == 0;
     });
-    if (found == std::end(known) || at + 1 == count || std::atoi(arguments[at + 1]) < found->least) { return false; }
+    if (found == std::end(known) || at + 1 == count || std::atoi(arguments[at + 1]) < found->min) { return false; }
     *found->value = std::atoi(arguments[at + 1]);
   }
-  return options.samples <= kMostRows && options.width <= kMostRows && options.pieces <= options.samples &&
+  return options.samples <= kMaxRows && options.width <= kMaxRows && options.pieces <= options.samples &&
          options.check <= options.steps;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// An Exporter of one's own: a board in the lab that shows how long each step took, one line a step, and is switched off at times. The
+// An Exporter of one's own: a board in the lab that shows how long each step took, one line a step, and is switched
+// off at times. The
 // conformance suite proves the Exporter; then a Session uses it.
 #include <takt/takt.hpp>
 #include <takt/testing/exporter_conformance.hpp>

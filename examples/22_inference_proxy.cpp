@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A stand-in for inference inside a simulation, after CRADL: in each cycle of the simulation a small network looks at the nodes
-// of its mesh, and says which of them are to relax. It asks how long that takes, for each cycle and each node, and whether it fits
+// A stand-in for inference inside a simulation, after CRADL: in each cycle of the simulation a small network looks at
+// the nodes
+// of its mesh, and says which of them are to relax. It asks how long that takes, for each cycle and each node, and
+// whether it fits
 // into the time in which the simulation leaves the device alone (the slack time). All figures come from Takt's regions.
 // examples/make_mesh_data.py makes its input. Compiled by nvcc (-x cu) it runs on the GPU, else on the processor.
 // Run it with --help for its options. Launched as several ranks, each takes its share of the nodes.
@@ -50,7 +52,7 @@ namespace {
 using proxy::Network;
 
 struct Options {
-  std::string folder = ".";
+  std::string directory = ".";
   int batch = 2000;  // nodes
   int percent = 10;  // of the pool
   int cycles = 10;
@@ -64,22 +66,22 @@ Options read_options(int count, char** arguments) {
   const struct {
     const char* name;
     int* value;
-    int least;
-    int most;
+    int min;
+    int max;
   } known[] = {{"--batch", &options.batch, 1, 1 << 20},   {"--percent", &options.percent, 1, 100},
                {"--cycles", &options.cycles, 1, 1 << 20}, {"--pinned", &options.pinned, 0, 1},
                {"--streams", &options.streams, 1, 16},    {"--sync", &options.sync, 0, 1}};
   const std::string usage =
-      "usage: 22_inference_proxy FOLDER [--batch 2000] [--percent 10] [--cycles 10] [--pinned 0|1] [--streams 1] "
-      "[--sync 0|1]; FOLDER is what examples/make_mesh_data.py has filled; pinned, streams and sync are for GPUs";
+      "usage: 22_inference_proxy DIR [--batch 2000] [--percent 10] [--cycles 10] [--pinned 0|1] [--streams 1] "
+      "[--sync 0|1]; DIR is what examples/make_mesh_data.py has filled; pinned, streams and sync are for GPUs";
   if (count < 2 || arguments[1][0] == '-') { throw std::invalid_argument(usage); }
-  options.folder = arguments[1];
+  options.directory = arguments[1];
   for (int at = 2; at < count; at += 2) {
     const std::string name = arguments[at];
     const auto* const found =
         std::find_if(std::begin(known), std::end(known), [&](const auto& each) { return each.name == name; });
     const int value = at + 1 < count ? std::atoi(arguments[at + 1]) : -1;
-    if (found == std::end(known) || value < found->least || value > found->most) { throw std::invalid_argument(usage); }
+    if (found == std::end(known) || value < found->min || value > found->max) { throw std::invalid_argument(usage); }
     *found->value = value;
   }
   return options;
@@ -105,7 +107,7 @@ SlackTimes read_slack(const std::string& path) {
 /// The nodes that this rank looks at.
 std::vector<float> read_pool(const Options& options, const takt::RunInfo& run) {
   const takt::Scope s(MakePool);
-  proxy::FloatArray all = proxy::read_npy(options.folder + "/nodes.npy");
+  proxy::FloatArray all = proxy::read_npy(options.directory + "/nodes.npy");
   if (all.shape.size() != 3 || all.shape[1] != Network::kMetrics || all.shape[2] != Network::kSteps) {
     throw std::runtime_error("nodes.npy: it takes nodes x 5 metrics x 10 steps");
   }
@@ -188,13 +190,13 @@ class GpuWorker {
  private:
   /// A batch on its way.
   struct Slot {
-    Slot(std::size_t most, bool is_pinned)
-        : nodes(most * Network::kValues, gpu::Array<float>::Place::device),
-          answers(most, gpu::Array<std::uint8_t>::Place::device),
+    Slot(std::size_t max, bool is_pinned)
+        : nodes(max * Network::kValues, gpu::Array<float>::Place::device),
+          answers(max, gpu::Array<std::uint8_t>::Place::device),
           pinned_nodes(is_pinned ? nodes.size() : 1, gpu::Array<float>::Place::host),
-          pinned_answers(is_pinned ? most : 1, gpu::Array<std::uint8_t>::Place::host),
+          pinned_answers(is_pinned ? max : 1, gpu::Array<std::uint8_t>::Place::host),
           pageable_nodes(is_pinned ? 0 : nodes.size()),
-          pageable_answers(is_pinned ? 0 : most) {}
+          pageable_answers(is_pinned ? 0 : max) {}
     float* staged() { return pageable_nodes.empty() ? pinned_nodes.data() : pageable_nodes.data(); }
     std::uint8_t* results() { return pageable_answers.empty() ? pinned_answers.data() : pageable_answers.data(); }
 
@@ -288,7 +290,7 @@ void run(const Options& options) {
   takt::SessionOptions session_options = takt::SessionOptions::from_env();
   session_options.warmup = std::min(session_options.warmup, options.cycles / 10);
   takt::Session session("inference-proxy", session_options);
-  const SlackTimes times = read_slack(options.folder + "/slack.json");
+  const SlackTimes times = read_slack(options.directory + "/slack.json");
   // [snippet: slack]
   const takt::Slack slack(
       {"Inference", std::chrono::nanoseconds(std::llround(times.ms_per_cycle * 1e6)), Doer::kOnStream});
@@ -297,7 +299,7 @@ void run(const Options& options) {
   std::vector<float> weights;
   {
     const takt::Scope s(LoadModel);
-    weights = proxy::read_npy(options.folder + "/weights.npy").values;
+    weights = proxy::read_npy(options.directory + "/weights.npy").values;
   }
   if (weights.size() != Network::kWeights) { throw std::runtime_error("weights.npy is of another network"); }
   const std::vector<float> pool = read_pool(options, session.run());

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Several processes train one network: each takes its share of a batch, and MPI_Allreduce adds up the gradients. All of them are
+// Several processes train one network: each takes its share of a batch, and MPI_Allreduce adds up the gradients. All
+// of them are
 // one run of Takt's, whatever launched them: mpirun -n 4 example_23_mpi_training [--epochs N] [--slow-rank R --by MS]
 #include "digits_data.hpp"
 #include "digits_net.hpp"

@@ -61,7 +61,7 @@ class ThreadedLoader {
   void rewind() {
     const std::lock_guard lock(mutex_);
     given_ = 0;
-    begun_ = static_cast<int>(fetched_.size()) + fetching_;
+    started_ = static_cast<int>(fetched_.size()) + fetching_;
     changed_.notify_all();
   }
 
@@ -71,10 +71,10 @@ class ThreadedLoader {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [this] {
-        return closed_ || (begun_ < kBatches && fetched_.size() + static_cast<std::size_t>(fetching_) < ahead_);
+        return closed_ || (started_ < kBatches && fetched_.size() + static_cast<std::size_t>(fetching_) < ahead_);
       });
       if (closed_) { return; }
-      ++begun_;
+      ++started_;
       ++fetching_;
       lock.unlock();
       std::this_thread::sleep_for(load_);  // a disk, or a network
@@ -92,8 +92,8 @@ class ThreadedLoader {
   std::condition_variable changed_;
   std::deque<Batch> fetched_;
   int fetching_ = 0;
-  int begun_ = 0;  // of this pass
-  int given_ = 0;  // likewise
+  int started_ = 0;  // of this pass
+  int given_ = 0;    // likewise
   bool closed_ = false;
   std::vector<std::thread> threads_;
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // What does a function cost? A layer of a network with three sizes of batch: latency, its interval, and with
-// TAKT_SAMPLE_MS=10 energy. The run folder has a line for each in results.csv.
+// TAKT_SAMPLE_MS=10 energy. The run directory has a line for each in results.csv.
 #include <takt/takt.hpp>
 
 #include <cstddef>

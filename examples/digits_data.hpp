@@ -85,8 +85,8 @@ inline bool parse_image(const std::string& line, Image& image) {
   for (std::size_t field = 0; field <= kPixels; ++field) {
     unsigned value = 0;
     const auto [rest, error] = std::from_chars(next, end, value);
-    const unsigned most = field < kPixels ? 16 : kClasses - 1;
-    if (error != std::errc() || value > most) { return false; }
+    const unsigned max = field < kPixels ? 16 : kClasses - 1;
+    if (error != std::errc() || value > max) { return false; }
     (field < kPixels ? image.pixels[field] : image.label) = static_cast<std::uint8_t>(value);
     const bool last = field == kPixels;
     if (last ? rest != end : (rest == end || *rest != ',')) { return false; }

@@ -240,10 +240,10 @@ class Network {
     }
   }
   static void softmax(std::array<float, kClasses>& values) {
-    const float most = *std::max_element(values.begin(), values.end());
+    const float max = *std::max_element(values.begin(), values.end());
     float sum = 0;
     for (float& value : values) {
-      value = std::exp(value - most);
+      value = std::exp(value - max);
       sum += value;
     }
     for (float& value : values) { value /= sum; }

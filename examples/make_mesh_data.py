@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the input of 22_inference_proxy: make_mesh_data.py FOLDER [--nodes 20000] [--seed 1]
+"""Makes the input of 22_inference_proxy: make_mesh_data.py DIR [--nodes 20000] [--seed 1]
 
 nodes.npy    mesh nodes x 5 quality metrics x 10 time steps: metrics that wander between 0 and 1
 weights.npy  of a recurrent network with 16 hidden units, drawn at random
@@ -42,19 +42,19 @@ def mesh_nodes(draw, nodes):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("folder", type=pathlib.Path)
+    arguments.add_argument("directory", type=pathlib.Path)
     arguments.add_argument("--nodes", type=int, default=20000)
     arguments.add_argument("--seed", type=int, default=1)
     wished = arguments.parse_args()
     if wished.nodes < 1:
         arguments.error("--nodes takes 1 or more")
     draw = random.Random(wished.seed)
-    wished.folder.mkdir(parents=True, exist_ok=True)
-    write_npy(wished.folder / "nodes.npy", (wished.nodes, METRICS, STEPS), mesh_nodes(draw, wished.nodes))
+    wished.directory.mkdir(parents=True, exist_ok=True)
+    write_npy(wished.directory / "nodes.npy", (wished.nodes, METRICS, STEPS), mesh_nodes(draw, wished.nodes))
     weights = array.array("f", [draw.gauss(0, 0.4) for _ in range(WEIGHTS)])
-    write_npy(wished.folder / "weights.npy", (WEIGHTS,), weights)
+    write_npy(wished.directory / "weights.npy", (WEIGHTS,), weights)
     slack = {"ms_per_cycle": 20.0, "ns_per_node": 10000.0}
-    (wished.folder / "slack.json").write_text(json.dumps(slack) + "\n", encoding="utf-8")
+    (wished.directory / "slack.json").write_text(json.dumps(slack) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,8 @@ inline std::vector<std::size_t> parse_shape(const std::string& text) {
   return shape;
 }
 
-/// Reads a .npy file (format 1.0: "\x93NUMPY", version, length of the header, the header as a Python dictionary, values)
+/// Reads a .npy file (format 1.0: "\x93NUMPY", version, length of the header, the header as a Python dictionary,
+/// values)
 /// of little-endian 32-bit floats in C order. No package that C++ can link reads it.
 /// \throws std::runtime_error that names the file.
 inline FloatArray read_npy(const std::string& path) {

@@ -79,11 +79,11 @@ class Cost:
 
     def build(self, name, *options, target, source=None):
         """Builds a target; returns the directory."""
-        folder = self.scratch / name
-        run("cmake", "-S", source or self.checkout, "-B", folder, *RELEASE, *options)
-        processor, wall = run("cmake", "--build", folder, "--target", target, "-j", os.cpu_count())
-        self.tell(name, processor / self.unit, "units", f"  {objects_of(folder)} objects, {wall:.0f} s here")
-        return folder
+        directory = self.scratch / name
+        run("cmake", "-S", source or self.checkout, "-B", directory, *RELEASE, *options)
+        processor, wall = run("cmake", "--build", directory, "--target", target, "-j", os.cpu_count())
+        self.tell(name, processor / self.unit, "units", f"  {objects_of(directory)} objects, {wall:.0f} s here")
+        return directory
 
     def measure(self):
         project = self.scratch / "consumer"

@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/lint"))
-from rooms import ROOMS  # noqa: E402
+from modules import ROOMS  # noqa: E402
 
 ALL = "."
 # Everything depends on these: they record, or run in the process of the program.
@@ -39,12 +39,12 @@ def dependents(directory):
 def used_by_tests():
     """The directories of the sources that the tests of each directory include headers of."""
     used = {}
-    for folder in [*(ROOT / "tests/unit").iterdir(), ROOT / "tests/conformance", ROOT / "tests/fuzz"]:
+    for directory in [*(ROOT / "tests/unit").iterdir(), ROOT / "tests/conformance", ROOT / "tests/fuzz"]:
         names = set()
-        for path in folder.glob("*.[ch]pp"):
+        for path in directory.glob("*.[ch]pp"):
             for private, public in INCLUDE.findall(path.read_text(encoding="utf-8")):
                 names.add("session" if public in SESSION else private or PUBLIC.get(public, public))
-        used[folder.name] = names
+        used[directory.name] = names
     return used
 
 

@@ -42,8 +42,8 @@ fi
 say "Training"
 build-demo/examples/example_01_digits "$@" </dev/null
 
-folder=$(echo "$TAKT_DIR"/*"$TAKT_RUN_ID"/rank-0-*)
-say "The files of this run are in $folder"
-ls -l "$folder"
+directory=$(echo "$TAKT_DIR"/*"$TAKT_RUN_ID"/rank-0-*)
+say "The files of this run are in $directory"
+ls -l "$directory"
 say "steps.csv has a line for each step and region; the first of them:"
-head -n 5 "$folder/steps.csv"
+head -n 5 "$directory/steps.csv"

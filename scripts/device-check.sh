@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Checks Takt on a GPU, of this machine or of another one:
 #
-#   scripts/device-check.sh [--built <build folder>] [--quick|--full|--only <check>,...]
-#   scripts/device-check.sh --pack <new folder> [--built <build folder>]
+#   scripts/device-check.sh [--built <build directory>] [--quick|--full|--only <check>,...]
+#   scripts/device-check.sh --pack <new directory> [--built <build directory>]
 #
 # The first builds the checks for the architecture of the GPU here in build-device, runs the quick ones in at most 8 minutes, or
 # those that are asked for, prints one table, and writes it to docs/gpu-validation.md. Needs nvcc (CUDA 12 or later).
-# --pack: needs no GPU. Puts all that the checks need into a folder, for GPUs of compute capability 8 and later. Carried to a machine
+# --pack: needs no GPU. Puts all that the checks need into a directory, for GPUs of compute capability 8 and later. Carried to a machine
 # that has no more than a driver and Python 3.8, its run.sh does the same there: run.sh --help.
 # --built: what has been built there already, and no page is written.
 #
@@ -20,8 +20,8 @@ pack=
 which=()
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --built) built=$(realpath -m "${2:?which folder?}") && shift ;;
-    --pack) pack=$(realpath -m "${2:?which folder?}") && shift ;;
+    --built) built=$(realpath -m "${2:?which directory?}") && shift ;;
+    --pack) pack=$(realpath -m "${2:?which directory?}") && shift ;;
     --quick | --full) which+=("$1") ;;
     --only) which+=("$1" "${2:?which checks?}") && shift ;;
     -h | --help) which=(help) ;;

@@ -82,12 +82,12 @@ configure() {
 # build <preset> [cmake option]...: configures and builds.
 build() { configure "$@" && cmake --build --preset "$1" -j"$(nproc)"; }
 
-# build_mpi_program <build folder> <source> <program> [option]...: with Open MPI's own compiler, as programs of users are.
+# build_mpi_program <build directory> <source> <program> [option]...: with Open MPI's own compiler, as programs of users are.
 build_mpi_program() {
-  local folder=$1 source=$2 program=$3
+  local directory=$1 source=$2 program=$3
   shift 3
   OMPI_CXX=g++ mpicxx.openmpi -std=c++17 -O3 -DNDEBUG -DOMPI_SKIP_MPICXX -Iinclude -Ibackends/include "$@" "$source" \
-    "$folder/libtakt.a" -pthread -ldl -o "$program"
+    "$directory/libtakt.a" -pthread -ldl -o "$program"
 }
 
 # run_ranks <ranks> <program> [argument]...: by Open MPI's mpirun, which refuses root unless told.

@@ -14,7 +14,7 @@ source scripts/lib.sh
 
 readonly PORT=5057
 
-# quietest <example>: runs it five times, and says which folder has the shortest run: other programs disturbed that one least.
+# quietest <example>: runs it five times, and says which directory has the shortest run: other programs disturbed that one least.
 quietest() {
   local number began took shortest='' best=''
   for number in 1 2 3 4 5; do

@@ -194,7 +194,7 @@ case $mode in
     # These take minutes under a sanitizer, so they run at night: failing servers, refused memory, and under ThreadSanitizer the command.
     slow='network|mantik_network|wandb_network|refusals'
     leg asan merge -E "^integration\.($slow)$"
-    leg tsan merge -E "^integration\.($slow|bad_job|command|hostile_folder|merge)$"
+    leg tsan merge -E "^integration\.($slow|bad_job|command|hostile_directory|merge)$"
     with_version_14 clang-format clang-format format
     with_version_14 clang-tidy clang-tidy tidy_changed
     check shellcheck shell

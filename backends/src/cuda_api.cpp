@@ -94,8 +94,8 @@ constexpr int kIllegalAddress = 700;
 constexpr int kLaunchTimeout = 702;
 constexpr int kContextIsDestroyed = 709;
 constexpr int kAssert = 710;
-constexpr int kFirstFault = 714;  // hardware stack error ... launch failed
-constexpr int kLastFault = 719;
+constexpr int kFirstError = 714;  // hardware stack error ... launch failed
+constexpr int kLastError = 719;
 constexpr int kTensorMemoryLeak = 721;
 constexpr int kNotSupported = 801;
 constexpr int kMpsClientTerminated = 810;
@@ -108,11 +108,11 @@ constexpr int kCaptureActive = 1;         // CUstreamCaptureStatus
 constexpr unsigned kBlockingSync = 1U;    // CU_EVENT_BLOCKING_SYNC: a host that waits for one sleeps
 constexpr unsigned kRecordExternal = 1U;  // CU_EVENT_RECORD_EXTERNAL
 
-std::atomic<const char*> last_fault{"the context is gone"};
+std::atomic<const char*> last_error{"the context is gone"};
 
-bool is_fault(int error) noexcept {
+bool is_error(int error) noexcept {
   return error == kIllegalAddress || error == kLaunchTimeout || error == kContextIsDestroyed || error == kAssert ||
-         (error >= kFirstFault && error <= kLastFault) || error == kEccUncorrectable || error == kNvlinkUncorrectable ||
+         (error >= kFirstError && error <= kLastError) || error == kEccUncorrectable || error == kNvlinkUncorrectable ||
          error == kContained || error == kTensorMemoryLeak || error == kMpsClientTerminated || error == kUnknown ||
          error == kDeinitialized;
 }
@@ -121,14 +121,14 @@ EventStatus lose(int error) noexcept {
   CudaDriver& driver = CudaDriver::get();
   const char* name = nullptr;
   if (driver.error_name(error, &name) == kSuccess && name != nullptr) {
-    last_fault.store(name, std::memory_order_relaxed);
+    last_error.store(name, std::memory_order_relaxed);
   }
   if (error == kDeinitialized) { driver.availability.lose("the driver has shut down"); }
   return EventStatus::lost;
 }
 
 EventStatus reset() noexcept {
-  last_fault.store("the context has been reset", std::memory_order_relaxed);
+  last_error.store("the context has been reset", std::memory_order_relaxed);
   return EventStatus::lost;
 }
 
@@ -138,7 +138,7 @@ EventStatus status_of(int error) noexcept {
   if (error == kNotReady) { return EventStatus::not_ready; }
   if (error >= kFirstCapture && error <= kLastCapture) { return EventStatus::capturing; }
   if (error == kNotInitialized || error == kNoDevice || error == kInvalidContext) { return EventStatus::no_context; }
-  return is_fault(error) ? lose(error) : EventStatus::refused;
+  return is_error(error) ? lose(error) : EventStatus::refused;
 }
 
 /// Of a question whether an event has finished, which is ours: if the driver does not know it, its context has been
@@ -193,7 +193,7 @@ const char* CudaApi::caveat() noexcept {
              : nullptr;
 }
 
-const char* CudaApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
+const char* CudaApi::error_text() noexcept { return last_error.load(std::memory_order_relaxed); }
 
 std::uintptr_t CudaApi::order_of(Stream stream) noexcept {
   return is_per_thread(stream) ? static_cast<std::uintptr_t>(pthread_self()) : reinterpret_cast<std::uintptr_t>(stream);
@@ -249,7 +249,7 @@ EventStatus CudaApi::alive(const EventContextId& id) noexcept {
   unsigned long long number = 0;
   const int error = driver.context_id(current, &number);
   if (error == kSuccess && number == id.number) { return EventStatus::done; }
-  return is_fault(error) && error != kContextIsDestroyed ? lose(error) : reset();
+  return is_error(error) && error != kContextIsDestroyed ? lose(error) : reset();
 }
 
 /// The primary context of the device, by which it can be asked for later on, or one of the application's own. It is
@@ -319,10 +319,10 @@ using Events = EventBackend<detail::CudaApi>;
 bool CudaBackend::mark(Mark& mark) noexcept { return Events(stream_).mark(mark); }
 void CudaBackend::retain(Mark mark) noexcept { Events(stream_).retain(mark); }
 Elapsed CudaBackend::elapsed(Mark begin, Mark end) noexcept { return Events(stream_).elapsed(begin, end); }
-Elapsed CudaBackend::elapsed(Mark begin, Mark end, Questions& questions) noexcept {
-  return Events(stream_).elapsed(begin, end, questions);
+Elapsed CudaBackend::elapsed(Mark begin, Mark end, Queries& queries) noexcept {
+  return Events(stream_).elapsed(begin, end, queries);
 }
-void CudaBackend::end_questions(Questions& questions) noexcept { Events(stream_).end_questions(questions); }
+void CudaBackend::end_queries(Queries& queries) noexcept { Events(stream_).end_queries(queries); }
 void CudaBackend::release(Mark mark) noexcept { Events(stream_).release(mark); }
 DeviceReport CudaBackend::report() noexcept { return Events::report(); }
 StreamRef CudaBackend::ref() const noexcept { return {&event_ops<detail::CudaApi>, stream_}; }

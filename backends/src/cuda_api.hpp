@@ -63,7 +63,7 @@ struct CudaApi {
 
   static const char* unavailable() noexcept { return CudaDriver::get().availability.reason(); }
   static const char* caveat() noexcept;
-  static const char* fault() noexcept;
+  static const char* error_text() noexcept;
   static bool may_call() noexcept { return true; }  // the driver keeps no last error
   static std::uintptr_t order_of(Stream stream) noexcept;
   static EventStatus enter(Stream stream, EventContextId& id) noexcept;

@@ -18,7 +18,7 @@ namespace detail {
 namespace {
 
 constexpr const char* kNoDeviceReason = "HIP finds no device";
-constexpr int kFirstThatLooksAtStreams = 60'200'000;  // 6.2
+constexpr int kFirstThatChecksStreams = 60'200'000;  // 6.2
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
 std::atomic<HipRuntime*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
@@ -67,7 +67,7 @@ bool HipRuntime::has_device() noexcept {
   if (error != 0 || count == 0) { availability.lose(kNoDeviceReason); }
   int number = 0;
   if (version != nullptr && version(&number) == 0 && number != 0) {
-    looks_at_streams_.store(number >= kFirstThatLooksAtStreams, std::memory_order_relaxed);
+    checks_streams_.store(number >= kFirstThatChecksStreams, std::memory_order_relaxed);
   }
   asked_.store(true, std::memory_order_release);  // pairs with the acquire above
   return error == 0 && count > 0;
@@ -106,9 +106,9 @@ constexpr int kCapturedEvent = 907;
 constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
-std::atomic<const char*> last_fault{"the device is gone"};
+std::atomic<const char*> last_error{"the device is gone"};
 
-bool is_fault(int error) noexcept {
+bool is_error(int error) noexcept {
   return error == kIllegalAddress || error == kContextIsDestroyed || error == kAssert || error == kLaunchFailure ||
          error == kDeinitialized || error == kUnknown;
 }
@@ -122,9 +122,9 @@ EventStatus status_of(int error) noexcept {
   if (error == kNotInitialized || error == kHipNoDevice || error == kHipInvalidDevice || error == kInvalidContext) {
     return EventStatus::no_context;
   }
-  if (!is_fault(error)) { return EventStatus::refused; }
+  if (!is_error(error)) { return EventStatus::refused; }
   if (error == kDeinitialized) { runtime.availability.lose("the runtime has shut down"); }
-  last_fault.store(runtime.error_name(error), std::memory_order_relaxed);
+  last_error.store(runtime.error_name(error), std::memory_order_relaxed);
   return EventStatus::lost;
 }
 
@@ -162,7 +162,7 @@ std::atomic<unsigned> flag{0};  // the first of kFlags that has not been refused
 
 }  // namespace
 
-const char* HipApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
+const char* HipApi::error_text() noexcept { return last_error.load(std::memory_order_relaxed); }
 
 const char* HipApi::caveat() noexcept {
   return per_thread_seen.load(std::memory_order_relaxed) ? "regions on hipStreamPerThread have no stream spans: that "
@@ -222,9 +222,9 @@ EventStatus HipApi::record(Event event, Stream stream) noexcept {
 /// A question about an event looks at its stream since HIP 6.2, in whichever mode: one that is being captured loses its
 /// capture, and of one that was destroyed there is nothing to look at. Whether it is there its device tells, in every
 /// version since then; whether it is being captured can only be asked of one that is there.
-EventStatus HipApi::look_at(Stream stream) noexcept {
+EventStatus HipApi::check(Stream stream) noexcept {
   HipRuntime& runtime = HipRuntime::get();
-  if (!runtime.looks_at_streams()) { return EventStatus::done; }
+  if (!runtime.checks_streams()) { return EventStatus::done; }
   if (runtime.device_of_stream != nullptr && runtime.device_of_stream(stream) < 0) { return EventStatus::stream_gone; }
   int capture = 0;
   const int error = runtime.stream_is_capturing(stream, &capture);
@@ -261,10 +261,10 @@ using Events = EventBackend<detail::HipApi>;
 bool HipBackend::mark(Mark& mark) noexcept { return Events(stream_).mark(mark); }
 void HipBackend::retain(Mark mark) noexcept { Events(stream_).retain(mark); }
 Elapsed HipBackend::elapsed(Mark begin, Mark end) noexcept { return Events(stream_).elapsed(begin, end); }
-Elapsed HipBackend::elapsed(Mark begin, Mark end, Questions& questions) noexcept {
-  return Events(stream_).elapsed(begin, end, questions);
+Elapsed HipBackend::elapsed(Mark begin, Mark end, Queries& queries) noexcept {
+  return Events(stream_).elapsed(begin, end, queries);
 }
-void HipBackend::end_questions(Questions& questions) noexcept { Events(stream_).end_questions(questions); }
+void HipBackend::end_queries(Queries& queries) noexcept { Events(stream_).end_queries(queries); }
 void HipBackend::release(Mark mark) noexcept { Events(stream_).release(mark); }
 DeviceReport HipBackend::report() noexcept { return Events::report(); }
 StreamRef HipBackend::ref() const noexcept { return {&event_ops<detail::HipApi>, stream_}; }

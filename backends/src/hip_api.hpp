@@ -48,14 +48,14 @@ struct HipRuntime {
   bool has_device() noexcept;
 
   /// Returns whether querying an event accesses the stream it was last recorded on. Known after has_device().
-  bool looks_at_streams() const noexcept { return looks_at_streams_.load(std::memory_order_relaxed); }
+  bool checks_streams() const noexcept { return checks_streams_.load(std::memory_order_relaxed); }
 
   /// Loaded at the first call: the library that the application has, else the newest one. Any thread.
   static HipRuntime& get() noexcept;
 
  private:
   std::atomic<bool> asked_{false};
-  std::atomic<bool> looks_at_streams_{true};
+  std::atomic<bool> checks_streams_{true};
 };
 
 /// What EventBackend needs of HIP. A context is a device here. No call is made while the application has an error to
@@ -67,7 +67,7 @@ struct HipApi {
 
   static const char* unavailable() noexcept { return HipRuntime::get().availability.reason(); }
   static const char* caveat() noexcept;
-  static const char* fault() noexcept;
+  static const char* error_text() noexcept;
   static bool may_call() noexcept { return !HipRuntime::get().has_pending_error(); }
   static std::uintptr_t order_of(Stream stream) noexcept;
   static EventStatus enter(Stream stream, EventContextId& id) noexcept;
@@ -77,13 +77,13 @@ struct HipApi {
   static EventStatus enter_capture(Stream, EventContextId&) noexcept { return EventStatus::unsupported; }
   static EventStatus record_in_graph(Event, Stream) noexcept { return EventStatus::unsupported; }
   static EventStatus alive(const EventContextId&) noexcept { return EventStatus::done; }  // there is no telling
-  static EventStatus look_at(Stream stream) noexcept;
+  static EventStatus check(Stream stream) noexcept;
   static EventStatus query(Event event) noexcept;
   static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;
   static EventStatus wait(Event event) noexcept;
   static std::uint64_t now_ns() noexcept;
   static bool exchange_mode(int& mode) noexcept;
-  static bool pauses_at_captures() noexcept { return true; }  // look_at() does not tell of captures of other streams
+  static bool pauses_at_captures() noexcept { return true; }  // check() does not tell of captures of other streams
   static bool visit(const EventContextId&) noexcept { return false; }
   static void leave() noexcept {}
 };

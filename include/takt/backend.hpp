@@ -50,8 +50,8 @@ struct DeviceReport {
 /// What a device remembers between several questions that one thread asks it one after the other, so that it need not
 /// do everything for each of them. Takt makes a new one for each such series, and hands it back at the end; the device
 /// fills it as it likes.
-struct Questions {
-  bool begun = false;
+struct Queries {
+  bool started = false;
   int mode = 0;
   const void* context = nullptr;
   const void* stream = nullptr;
@@ -86,10 +86,10 @@ struct DeviceOps {
   /// Where a mark that has been reached lies on the time line of its device; false where that cannot be told now.
   /// nullptr: the device has no time line. Never waits.
   bool (*locate)(void* handle, Mark mark, DevicePlace& place) noexcept = nullptr;
-  /// elapsed() as one of several questions that this thread asks one after the other; then end_questions(). Both or
+  /// elapsed() as one of several questions that this thread asks one after the other; then end_queries(). Both or
   /// neither.
-  Elapsed (*ask)(void* handle, Mark begin, Mark end, Questions& questions) noexcept = nullptr;
-  void (*end_questions)(void* handle, Questions& questions) noexcept = nullptr;
+  Elapsed (*ask)(void* handle, Mark begin, Mark end, Queries& queries) noexcept = nullptr;
+  void (*end_queries)(void* handle, Queries& queries) noexcept = nullptr;
   /// Puts a mark into the graph that `handle` is being captured into: each replay sets it again, until its release().
   /// False where that cannot be done. For such a device elapsed() of a mark and itself tells truly whether the mark has
   /// been reached, and any of its handles serves for any mark. nullptr: never.
@@ -97,7 +97,7 @@ struct DeviceOps {
   /// Waits until the device has come to `mark`: for trials and measurements alone, which do. False where it cannot be
   /// done.
   bool (*wait)(void* handle, Mark mark) noexcept = nullptr;
-  /// mark(), for a device that bounds how many marks are in flight (most_in_flight()). `begins`: false also where the
+  /// mark(), for a device that bounds how many marks are in flight (max_in_flight()). `begins`: false also where the
   /// end of the region, and those of the regions around it, might find no room. nullptr: mark() does as well.
   bool (*mark_bounded)(void* handle, Mark& mark, bool begins) noexcept = nullptr;
 };
@@ -105,11 +105,11 @@ struct DeviceOps {
 /// How many marks may be in flight on one stream, from all threads: on its queue, and not known to have been reached
 /// (SessionOptions::gpu_records). A device whose queue holds up the host when it is full makes no more than these. Any
 /// thread.
-TAKT_EXPORT std::uint32_t most_in_flight() noexcept;
+TAKT_EXPORT std::uint32_t max_in_flight() noexcept;
 
 // What a type has of a Backend, as far as a Timer has to know. takt/backend.hpp says what a Backend is.
 
-struct Questions;
+struct Queries;
 
 /// Which parts of the contract in takt/backend.hpp the type B has.
 template <class B>
@@ -129,9 +129,9 @@ class BackendTraits {
   template <class T>
   using HasHostNs = std::is_same<std::uint64_t, decltype(std::declval<T&>().host_ns())>;
   template <class T>
-  using HasQuestions =
-      std::is_same<Elapsed, decltype(std::declval<T&>().end_questions(std::declval<Questions&>()),
-                                     std::declval<T&>().elapsed(Mark{}, Mark{}, std::declval<Questions&>()))>;
+  using HasQueries =
+      std::is_same<Elapsed, decltype(std::declval<T&>().end_queries(std::declval<Queries&>()),
+                                     std::declval<T&>().elapsed(Mark{}, Mark{}, std::declval<Queries&>()))>;
 
   template <template <class> class Check, class T, class = void>
   struct Passes : std::false_type {};
@@ -145,7 +145,7 @@ class BackendTraits {
   static constexpr bool has_release = Passes<HasRelease, B>::value;
   static constexpr bool has_names = Passes<HasNames, B>::value;
   static constexpr bool has_host_ns = Passes<HasHostNs, B>::value;
-  static constexpr bool has_questions = Passes<HasQuestions, B>::value;
+  static constexpr bool has_queries = Passes<HasQueries, B>::value;
   static constexpr bool in_order = Passes<IsInOrder, B>::value;
   static constexpr bool is_backend =
       has_mark && has_retain && has_elapsed && has_release && has_names && std::is_copy_constructible_v<B>;
@@ -187,7 +187,7 @@ constexpr void require_backend() noexcept {
 ///
 ///     static constexpr bool in_order = true;                        // results of a stream come as its marks did
 ///     Elapsed elapsed(Mark begin, Mark end, Questions&) noexcept;   // as one of several questions, and
-///     void end_questions(Questions&) noexcept;                      // the end of these; both or neither
+///     void end_queries(Questions&) noexcept;                      // the end of these; both or neither
 ///
 /// for Timers
 ///
@@ -280,12 +280,12 @@ constexpr DeviceOps device_ops_of() noexcept {
       [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).retain(mark); },
       [](void* handle, Mark begin, Mark end) noexcept { return backend_of<B, Device>(handle).elapsed(begin, end); },
       [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).release(mark); }};
-  if constexpr (Traits::has_questions) {
-    ops.ask = [](void* handle, Mark begin, Mark end, Questions& questions) noexcept {
-      return backend_of<B, Device>(handle).elapsed(begin, end, questions);
+  if constexpr (Traits::has_queries) {
+    ops.ask = [](void* handle, Mark begin, Mark end, Queries& queries) noexcept {
+      return backend_of<B, Device>(handle).elapsed(begin, end, queries);
     };
-    ops.end_questions = [](void* handle, Questions& questions) noexcept {
-      backend_of<B, Device>(handle).end_questions(questions);
+    ops.end_queries = [](void* handle, Queries& queries) noexcept {
+      backend_of<B, Device>(handle).end_queries(queries);
     };
   }
   add_extras<B, Device>(ops);

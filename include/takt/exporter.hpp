@@ -19,7 +19,8 @@ enum class ExportResult {
 
 /// Takes finished values somewhere. Session calls it on a thread of its own, never on a training thread (without
 /// background threads: in poll() and close()); one thread at a time. It may block: that delays no other exporter.
-/// (Those that the Session itself has, for the terminal and the run folder, share one thread.) std::bad_alloc counts as
+/// (Those that the Session itself has, for the terminal and the run directory, share one thread.) std::bad_alloc
+/// counts as
 /// `retry`, and other exceptions as `drop`. docs/exporters.md tells how to write one, and
 /// takt/testing/exporter_conformance.hpp proves it.
 class Exporter {

@@ -51,16 +51,16 @@ struct MeasuredTimes {
 struct MeasuredNotes {
   std::uint64_t slowed_runs = 0;  ///< in which a device was slowed down
   std::uint32_t slowdowns = 0;    ///< bits of Slowdown, of all of these
-  std::optional<std::int64_t> least_clock_mhz;
-  std::optional<std::int64_t> most_clock_mhz;  ///< of the lowest clocks in the runs
-  std::uint64_t switched_runs = 0;             ///< in which the thread lost its processor
-  std::optional<double> others_busy;           ///< most that other processes kept busy, as in MeasuredRun
+  std::optional<std::int64_t> min_clock_mhz;
+  std::optional<std::int64_t> max_clock_mhz;  ///< of the lowest clocks in the runs
+  std::uint64_t switched_runs = 0;            ///< in which the thread lost its processor
+  std::optional<double> others_busy;          ///< most that other processes kept busy, as in MeasuredRun
 };
 
 /// What one meter told of the time of the measured runs.
-struct MeasuredMeter {
+struct MeasuredSensor {
   std::string name;  ///< "cuda 0", "processors"
-  Meter::Kind kind = Meter::Kind::device;
+  Sensor::Kind kind = Sensor::Kind::device;
   std::uint64_t samples = 0;                 ///< in this time
   std::optional<std::int64_t> memory_bytes;  ///< of a device: most in use, by all processes
   std::optional<double> joules;              ///< of all measured runs, and of what lies between them
@@ -73,10 +73,10 @@ enum class MeasureEnd : std::uint8_t {
   runs,      ///< it had as many runs as asked for
   interval,  ///< the interval of the median was as narrow as asked for
   seconds,   ///< the time was up
-  most_runs  ///< it had 100 000 runs, and the interval was not as narrow as asked for
+  max_runs   ///< it had 100 000 runs, and the interval was not as narrow as asked for
 };
 
-/// "runs", "interval", "seconds" or "most_runs".
+/// "runs", "interval", "seconds" or "max_runs".
 constexpr const char* to_string(MeasureEnd end) noexcept {
   constexpr const char* kNames[] = {"runs", "interval", "seconds", "most_runs"};
   return kNames[static_cast<unsigned>(end) % 4];
@@ -103,10 +103,10 @@ struct Measurement {
   std::string energy_of;         ///< "cuda 0 + cuda 1"; empty: not known
   std::string no_energy;         ///< why it is not known; empty: it is
 
-  MeasuredNotes notes;                ///< no run is left out for what they say
-  std::vector<MeasuredMeter> meters;  ///< that were sampled meanwhile
-  std::vector<MeasuredRun> runs;      ///< in their order
-  std::uint64_t runs_left_out = 0;    ///< not in `runs`, for want of room (docs/models.md); they count in all figures
+  MeasuredNotes notes;                  ///< no run is left out for what they say
+  std::vector<MeasuredSensor> sensors;  ///< that were sampled meanwhile
+  std::vector<MeasuredRun> runs;        ///< in their order
+  std::uint64_t runs_left_out = 0;      ///< not in `runs`, for want of room (docs/models.md); they count in all figures
 
   /// Items by the mean host time; 0 without runs.
   double items_per_s() const noexcept { return host.mean_ns > 0 ? static_cast<double>(items) * 1e9 / host.mean_ns : 0; }

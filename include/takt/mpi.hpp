@@ -177,12 +177,12 @@ class Messages final : public core::RankMessages {
 };
 
 inline bool is_usable(void (*report)(bool finalized)) {
-  int begun = 0;
+  int started = 0;
   int ended = 0;
-  MPI_Initialized(&begun);
+  MPI_Initialized(&started);
   MPI_Finalized(&ended);
-  if (begun == 0 || ended != 0) { report(ended != 0); }
-  return begun != 0 && ended == 0;
+  if (started == 0 || ended != 0) { report(ended != 0); }
+  return started != 0 && ended == 0;
 }
 
 /// \throws takt::Error for what has no ranks of its own.

@@ -78,7 +78,7 @@ struct Sample {
   static constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
 
   std::uint64_t sequence = 0;        ///< number of this sample in the run, from 0
-  std::uint32_t meter = 0;           ///< index into Snapshot::meters
+  std::uint32_t sensor = 0;          ///< index into Snapshot::meters
   std::int64_t time_ns = 0;          ///< since the start of the run
   std::vector<std::int64_t> values;  ///< of Meter::quantities, in their order, or kAbsent
 };
@@ -86,8 +86,8 @@ struct Sample {
 /// What the samples say of one quantity, over the run so far, in its own units.
 struct QuantityFigures {
   double mean = 0;  ///< over time
-  std::int64_t least = 0;
-  std::int64_t most = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
   std::int64_t change = 0;  ///< from the first sample to the last: what was counted, of those that count up
 };
 
@@ -98,7 +98,7 @@ struct SlowTime {
 };
 
 /// The energy that a meter tells of the time between its first and its last sample.
-struct MeterEnergy {
+struct SensorEnergy {
   /// Where its figure comes from.
   enum class Source : std::uint8_t {
     none,     ///< it tells none
@@ -114,7 +114,7 @@ struct MeterEnergy {
 
 /// What is sampled: a device, the processors, the process, or the machine. Its figures are of the time that was
 /// sampled.
-struct Meter {
+struct Sensor {
   /// What it is a meter of.
   enum class Kind : std::uint8_t { device, processors, process, machine };
 
@@ -137,7 +137,7 @@ struct Meter {
   std::int64_t first_ns = 0;  ///< when the first was taken, since the start of the run
   std::int64_t last_ns = 0;
   std::vector<QuantityFigures> figures;  ///< of `quantities`, in their order; empty without samples
-  MeterEnergy energy;
+  SensorEnergy energy;
   std::vector<SlowTime> slowed;  ///< reasons may hold at the same time
   std::int64_t slowed_ns = 0;    ///< in which there was any
 
@@ -164,7 +164,7 @@ struct Unsampled {
 /// it. A stretch of steps without a break is in it from five samples on.
 struct StepEnergy {
   std::uint32_t series = 0;  ///< index into Snapshot::series
-  std::uint32_t meter = 0;   ///< index into Snapshot::meters
+  std::uint32_t sensor = 0;  ///< index into Snapshot::meters
   std::uint64_t steps = 0;
   std::uint64_t items = 0;  ///< in these
   std::int64_t time_ns = 0;
@@ -176,7 +176,7 @@ struct StepEnergy {
 /// region with tracing on.
 struct RegionEnergy {
   std::string name;  ///< of the key
-  std::uint32_t meter = 0;
+  std::uint32_t sensor = 0;
   std::uint64_t calls = 0;
   std::int64_t time_ns = 0;
   double joules = 0;

@@ -46,7 +46,7 @@ class SessionImpl;
 
 /// How a Session is set up. from_env() starts from the variables in brackets; what is set in code wins.
 struct SessionOptions {
-  std::string directory = "takt-runs";  ///< [TAKT_DIR] where run folders go
+  std::string directory = "takt-runs";  ///< [TAKT_DIR] where run directories go
   bool files = true;                    ///< [TAKT_FILES=0|1] write summary.json and steps.csv
   bool journal = true;                  ///< [TAKT_JOURNAL=0|1] with files: keep a journal that outlives a kill
   std::size_t journal_bytes =
@@ -98,9 +98,11 @@ TAKT_BEGIN_NAMESPACE
 /// needed in order to time something. At most one at a time: a second one throws takt::Error.
 class TAKT_EXPORT Session {
  public:
-  /// \param name of the run or experiment, for people (a null pointer: "run"); also the start of the run folder's name.
+  /// \param name of the run or experiment, for people (a null pointer: "run"); also the start of the run directory's
+  /// name.
   /// When it returns, the journal has begun; a disk that takes nothing holds it up for a second at most.
-  /// \throws takt::Error if there is a Session already. Faults of the surroundings (a folder that cannot be written) do
+  /// \throws takt::Error if there is a Session already. Faults of the surroundings (a directory that cannot be
+  /// written) do
   /// not
   ///         throw: they are reported, the run goes on in memory, and close() returns false.
   [[nodiscard]] explicit Session(detail::TextArgument name, SessionOptions options = SessionOptions::from_env());
@@ -166,7 +168,8 @@ class TAKT_EXPORT Session {
   void poll();
   /// Ends the run: last snapshot to every exporter, files, table. Further calls do nothing. Returns false if something
   /// was not done, or not taken by an exporter, within `exit_timeout`, if steps or metrics were lost on the way, or if
-  /// files were wanted and there was no folder for them. Without background threads an exporter that does not come back
+  /// files were wanted and there was no directory for them. Without background threads an exporter that does not come
+  /// back
   /// holds it up. Any thread.
   bool close() noexcept;
 

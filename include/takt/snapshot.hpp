@@ -94,7 +94,7 @@ struct Finding {
 };
 
 /// What a report does not conclude, because the figures do not carry it. A value; safe to keep.
-struct Abstention {
+struct SkippedRule {
   std::string what;  ///< the Finding that it would be
   std::string why;   ///< what the figures lack, as one line of printable text
 };
@@ -354,7 +354,7 @@ struct Snapshot {
   /// What stands out in the run, what costs most first. In the last snapshot of a run, and where Takt prints; empty
   /// elsewhere, and where nothing stands out.
   std::vector<Finding> findings;
-  std::vector<Abstention> abstentions;         ///< what is not told, as the figures lack something; likewise
+  std::vector<SkippedRule> skipped_rules;      ///< what is not told, as the figures lack something; likewise
   std::shared_ptr<const StepHistory> history;  ///< what they rest on; there where `findings` are
 
   std::vector<PathStats> paths;  ///< parents before children
@@ -365,7 +365,7 @@ struct Snapshot {
   std::vector<TimeLineInfo> time_lines;
   std::vector<StreamInfo> streams;
   // What SessionOptions::sample_period has sampled; empty without.
-  std::vector<Meter> meters;  ///< only ever appended, with their figures so far
+  std::vector<Sensor> sensors;  ///< only ever appended, with their figures so far
   std::vector<Unsampled> unsampled;
   std::vector<StepEnergy> step_energies;
   std::vector<RegionEnergy> region_energies;
@@ -406,13 +406,13 @@ struct Snapshot {
   /// Whether regions here are longer than what is around them because they hold others of their key, which count here,
   /// too: a path has at most 64 keys, and a recursion goes on at the innermost place of its keys. Any thread.
   bool holds_repetitions(std::uint32_t path) const noexcept {
-    constexpr std::uint32_t kMostKeys = 64;
+    constexpr std::uint32_t kMaxKeys = 64;
     const std::uint32_t parent = paths[path].parent;
     if (parent == kNoIndex || time_so_far_ns(path) <= time_so_far_ns(parent)) { return false; }
     std::uint32_t above = parent;
     while (above != kNoIndex && paths[above].name != paths[path].name) { above = paths[above].parent; }
     for (std::uint32_t deepest = path; above != kNoIndex && deepest < paths.size(); ++deepest) {
-      if (paths[deepest].depth + 1 < kMostKeys) { continue; }
+      if (paths[deepest].depth + 1 < kMaxKeys) { continue; }
       std::uint32_t at = deepest;
       while (at != kNoIndex && at != path) { at = paths[at].parent; }
       if (at == path) { return true; }

@@ -98,7 +98,7 @@ class Summary {
 
   /// Whether the total has reached 2^63 - 1 ns (292 years), where it stays; so does the sum of squares at its own end
   /// then, and there is no deviation.
-  bool is_full() const noexcept { return total_ns() >= detail::kMostSum; }
+  bool is_full() const noexcept { return total_ns() >= detail::kMaxSum; }
   /// Writer only: whether nothing was added yet.
   bool is_empty() const noexcept { return n_.own() == 0; }
   std::uint64_t n() const noexcept { return n_.get(); }                           ///< calls, warm-up included
@@ -148,7 +148,7 @@ class Summary {
   void add_sums(std::uint64_t total, detail::Wide squares) noexcept {
     total_.set(detail::bounded_sum(total_.own(), total));
     const detail::Wide sum = sum_of_squares() + squares;
-    const detail::Wide bounded = sum < squares || total_.own() == detail::kMostSum ? ~detail::Wide{0} : sum;
+    const detail::Wide bounded = sum < squares || total_.own() == detail::kMaxSum ? ~detail::Wide{0} : sum;
     squares_low_.set(static_cast<std::uint64_t>(bounded));
     squares_high_.set(static_cast<std::uint64_t>(bounded >> 64U));
   }
@@ -187,10 +187,10 @@ inline double Summary::stdev_ns() const noexcept {
   const detail::Wide squares = sum_of_squares();
   double scatter = 0;
   if (squares <= ~detail::Wide{0} / n) {
-    const detail::Wide most = squares * n;
-    const detail::Wide least = static_cast<detail::Wide>(total) * total;
-    if (most <= least) { return 0.0; }  // less: read while an update was written
-    scatter = static_cast<double>(most - least) / static_cast<double>(n);
+    const detail::Wide max = squares * n;
+    const detail::Wide min = static_cast<detail::Wide>(total) * total;
+    if (max <= min) { return 0.0; }  // less: read while an update was written
+    scatter = static_cast<double>(max - min) / static_cast<double>(n);
   } else {
     const double mean = static_cast<double>(total) / static_cast<double>(n);
     scatter = static_cast<double>(squares) - mean * static_cast<double>(total);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <takt/backend.hpp>
-#include <takt/detail/timer_books.hpp>
 #include <takt/detail/timer_handle.hpp>
+#include <takt/detail/timer_stats.hpp>
 #include <takt/key.hpp>
 #include <takt/stream.hpp>
 #include <takt/summary.hpp>
@@ -29,7 +29,7 @@ TAKT_BEGIN_NAMESPACE
 template <class B>
 class Timer {
  public:
-  explicit Timer(B backend = B()) noexcept : books_(backend) { detail::require_backend<B>(); }
+  explicit Timer(B backend = B()) noexcept : stats_(backend) { detail::require_backend<B>(); }
   ~Timer() {
     if (joined_ != nullptr) { joined_->leave(); }
   }
@@ -82,33 +82,33 @@ class Timer {
   /// Of what has resolved so far: every call of the key, over all threads. Where the key stands inside itself, the
   /// total holds the time of an inner call more than once. All zero for an unknown key.
   Stats stats(const Key& key) const noexcept { return summary(key).stats(); }
-  Summary summary(const Key& key) const noexcept { return books_.summary(key); }
+  Summary summary(const Key& key) const noexcept { return stats_.summary(key); }
   /// The host's time in the same regions; differs from stats() for backends that are not immediate.
-  Summary host_summary(const Key& key) const noexcept { return books_.host_summary(key); }
+  Summary host_summary(const Key& key) const noexcept { return stats_.host_summary(key); }
   /// What was added to the regions of `key`, over all threads. A Timer that joined the process has it in the report.
-  std::uint64_t items(const Key& key) const noexcept { return books_.total(key, &detail::Node::items); }
-  std::uint64_t bytes(const Key& key) const noexcept { return books_.total(key, &detail::Node::bytes); }
+  std::uint64_t items(const Key& key) const noexcept { return stats_.total(key, &detail::Node::items); }
+  std::uint64_t bytes(const Key& key) const noexcept { return stats_.total(key, &detail::Node::bytes); }
   /// The most recent durations in ns, up to 1 024 a thread, oldest first, threads one after the other. Results that
   /// come later are in the order in which they were read.
-  std::vector<std::int64_t> times(const Key& key) const { return books_.times(key); }
+  std::vector<std::int64_t> times(const Key& key) const { return stats_.times(key); }
   /// Waits for results of the backend that are pending, at most for `timeout`. Returns whether all are in.
-  bool complete(std::chrono::milliseconds timeout) noexcept { return books_.complete(timeout); }
+  bool complete(std::chrono::milliseconds timeout) noexcept { return stats_.complete(timeout); }
   /// Results that are pending.
-  std::uint64_t pending() const noexcept { return books_.pending(); }
+  std::uint64_t pending() const noexcept { return stats_.pending(); }
   /// Ends without a start, regions without room, results that were lost: what the figures do not contain, or, of
   /// regions without a path, no self time, items and bytes.
-  std::uint64_t mistakes() const noexcept { return books_.mistakes() + (joined_ == nullptr ? 0 : joined_->mistakes()); }
+  std::uint64_t mistakes() const noexcept { return stats_.mistakes() + (joined_ == nullptr ? 0 : joined_->mistakes()); }
 
  private:
-  Timer(B backend, detail::JoinedTimer* joined) noexcept : books_(backend), joined_(joined) {}
+  Timer(B backend, detail::JoinedTimer* joined) noexcept : stats_(backend), joined_(joined) {}
 
   /// Gives `use` that of the two which this Timer is.
   template <class Use>
   auto with(Use use) noexcept {
-    return joined_ != nullptr ? use(*joined_) : use(books_);
+    return joined_ != nullptr ? use(*joined_) : use(stats_);
   }
 
-  detail::TimerBooks<B> books_;
+  detail::TimerStats<B> stats_;
   detail::JoinedTimer* const joined_ = nullptr;
 };
 

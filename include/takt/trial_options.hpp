@@ -48,11 +48,11 @@ template <class B>
 using BatchHolds = decltype(*std::declval<const B&>(), static_cast<bool>(std::declval<const B&>()));
 
 template <class B>
-inline constexpr bool tells_of_batch = TellsOfBatch<BatchItems, B>::value || TellsOfBatch<BatchPlace, B>::value;
+inline constexpr bool reports_of_batch = TellsOfBatch<BatchItems, B>::value || TellsOfBatch<BatchPlace, B>::value;
 
 template <class B>
 BatchFacts facts_of(const B& batch) {
-  if constexpr (!tells_of_batch<B> && TellsOfBatch<BatchHolds, B>::value) {
+  if constexpr (!reports_of_batch<B> && TellsOfBatch<BatchHolds, B>::value) {
     return batch ? facts_of(*batch) : BatchFacts{};
   } else {
     BatchFacts facts;

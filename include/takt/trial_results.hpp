@@ -70,7 +70,7 @@ struct TrialResults {
   bool went_on = false;             ///< the loop went on afterwards
   bool restored = false;            ///< from where the program had saved it
   std::optional<Finding> finding;   ///< what they say; nothing where `untold` tells why
-  std::string untold;
+  std::string unreported;
 
   const TrialRate& of(TrialKind kind) const noexcept { return kinds[static_cast<unsigned>(kind)]; }
   TrialRate& of(TrialKind kind) noexcept { return kinds[static_cast<unsigned>(kind)]; }

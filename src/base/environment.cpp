@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/environment.hpp"
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ bool parse_flag(std::string_view value, bool& flag) {
 
 void report_bad_value(std::string_view name, std::string_view value, std::string_view expected,
                       std::string_view used) noexcept {
-  report_fault_once(Words("environment.", name),
+  report_error_once(Words("environment.", name),
                     Words(name, "=", value.substr(0, kLongestShown), value.size() > kLongestShown ? "..." : "",
                           " is not ", expected, "; using ", used));
 }

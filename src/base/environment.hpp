@@ -58,8 +58,8 @@ std::string expected_by(const EnvironmentVariable<Options>& variable, std::strin
   if (variable.low > variable.high) { return text; }
   text += " of " + std::to_string(variable.low) + " or more";
   const bool only_digits = value.find_first_not_of("0123456789") == std::string_view::npos;
-  const bool tell = only_digits || variable.high < std::numeric_limits<int>::max() - 1;
-  return tell ? text + " and at most " + std::to_string(variable.high) : text;
+  const bool report = only_digits || variable.high < std::numeric_limits<int>::max() - 1;
+  return report ? text + " and at most " + std::to_string(variable.high) : text;
 }
 
 /// Sets what the environment says; what is not understood is reported, and left as it is.
@@ -76,12 +76,12 @@ void read_variables(const EnvironmentVariable<Options> (&variables)[N], Options&
 
 /// "5, 7, 9", and "..." behind the sixteenth. Any thread.
 inline std::string rank_list(const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kMostListed = 16;
+  constexpr std::size_t kMaxListed = 16;
   std::string text;
-  for (std::size_t at = 0; at < std::min(ranks.size(), kMostListed); ++at) {
+  for (std::size_t at = 0; at < std::min(ranks.size(), kMaxListed); ++at) {
     text += (at == 0 ? "" : ", ") + std::to_string(ranks[at]);
   }
-  return ranks.size() > kMostListed ? text + ", ..." : text;
+  return ranks.size() > kMaxListed ? text + ", ..." : text;
 }
 
 }  // namespace detail

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/file.hpp"
 
-#include "base/fault.hpp"
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ Descriptor Descriptor::copy() const noexcept {
 
 void report_closed_file(const std::string& path) noexcept {
   try {
-    report_fault_once("descriptor", "the program has closed a file that is not its own (" + path +
+    report_error_once("descriptor", "the program has closed a file that is not its own (" + path +
                                         "), which is opened again; it should close the descriptors that it has "
                                         "opened, and no others");
   } catch (...) {
@@ -116,7 +116,7 @@ void report_closed_file(const std::string& path) noexcept {
 
 namespace {
 
-constexpr mode_t kFolderMode = S_IRWXU;
+constexpr mode_t kDirectoryMode = S_IRWXU;
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10U;
 
 std::string explain(const char* what, const std::string& path, const std::string& reason,
@@ -125,22 +125,22 @@ std::string explain(const char* what, const std::string& path, const std::string
 }
 
 /// lstat, so that a symbolic link is seen as one.
-bool look_at(const std::string& path, struct stat& status) { return ::lstat(path.c_str(), &status) == 0; }
+bool check(const std::string& path, struct stat& status) { return ::lstat(path.c_str(), &status) == 0; }
 
-/// What mkdir made is 0700 less the umask; an umask that takes the owner's own bits too would leave a folder that
+/// What mkdir made is 0700 less the umask; an umask that takes the owner's own bits too would leave a directory that
 /// cannot be used. The other bits stay: on shared file systems set-group-id decides whose quota pays.
 bool give_owner_bits(const std::string& path) {
   struct stat status = {};
-  if (!look_at(path, status) || !S_ISDIR(status.st_mode)) { return false; }
-  return (status.st_mode & kFolderMode) == kFolderMode ||
-         ::chmod(path.c_str(), (status.st_mode & 07000U) | kFolderMode) == 0;
+  if (!check(path, status) || !S_ISDIR(status.st_mode)) { return false; }
+  return (status.st_mode & kDirectoryMode) == kDirectoryMode ||
+         ::chmod(path.c_str(), (status.st_mode & 07000U) | kDirectoryMode) == 0;
 }
 
-/// One folder whose parent is there. Links are followed for parents: a home or scratch folder is often one.
-bool make_folder(const std::string& path, std::string& error) {
-  if (::mkdir(path.c_str(), kFolderMode) == 0) {
+/// One directory whose parent is there. Links are followed for parents: a home or scratch directory is often one.
+bool make_directory(const std::string& path, std::string& error) {
+  if (::mkdir(path.c_str(), kDirectoryMode) == 0) {
     if (give_owner_bits(path)) { return true; }
-    error = explain("set the mode of the folder", path, reason_of(errno));
+    error = explain("set the mode of the directory", path, reason_of(errno));
     return false;
   }
   int why = errno;
@@ -149,7 +149,7 @@ bool make_folder(const std::string& path, std::string& error) {
     if (S_ISDIR(status.st_mode)) { return true; }
     if (why == EEXIST) { why = ENOTDIR; }  // what is there is in the way
   }
-  error = explain("make the folder", path, reason_of(why));
+  error = explain("make the directory", path, reason_of(why));
   return false;
 }
 
@@ -160,10 +160,10 @@ std::string without_trailing_slashes(const std::string& path) {
 
 /// A file left by a writer that was killed is set aside, where it can be looked at; anything else under that name was
 /// put there by somebody, and to go on would be to write where they want.
-bool set_aside(const FolderFiles& folder, const std::string& part, std::string& reason) {
+bool set_aside(const DirectoryFiles& directory, const std::string& part, std::string& reason) {
   struct stat status = {};
-  if (!folder.look(part, status)) {
-    if (errno == ENOENT && folder.is_open()) { return true; }
+  if (!directory.look(part, status)) {
+    if (errno == ENOENT && directory.is_open()) { return true; }
     reason = reason_of(errno);
   } else if (S_ISLNK(status.st_mode)) {
     reason = reason_of(ELOOP);
@@ -171,7 +171,7 @@ bool set_aside(const FolderFiles& folder, const std::string& part, std::string& 
     reason = reason_of(ENXIO);
   } else if (status.st_uid != ::geteuid()) {
     reason = "it belongs to another user";
-  } else if (!folder.rename(part, part + ".old")) {
+  } else if (!directory.rename(part, part + ".old")) {
     reason = reason_of(errno);
   }
   return reason.empty();
@@ -202,14 +202,14 @@ std::size_t write_all(int descriptor, std::string_view bytes) noexcept {
   return done;
 }
 
-bool read_at(int descriptor, std::uint64_t offset, std::size_t most, std::string& bytes) {
+bool read_at(int descriptor, std::uint64_t offset, std::size_t max, std::string& bytes) {
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0) { return false; }
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
-  bytes.reserve(bytes.size() + std::min<std::uint64_t>(most, size - std::min(size, offset)) + kBufferBytes);
-  for (std::size_t done = 0; done < most;) {
+  bytes.reserve(bytes.size() + std::min<std::uint64_t>(max, size - std::min(size, offset)) + kBufferBytes);
+  for (std::size_t done = 0; done < max;) {
     const std::size_t had = bytes.size();
-    const std::size_t wanted = std::min(most - done, kBufferBytes);
+    const std::size_t wanted = std::min(max - done, kBufferBytes);
     bytes.resize(had + wanted);
     const ssize_t now = ::pread(descriptor, bytes.data() + had, wanted, static_cast<off_t>(offset + done));
     bytes.resize(had + (now > 0 ? static_cast<std::size_t>(now) : 0U));
@@ -224,39 +224,39 @@ bool read_at(int descriptor, std::uint64_t offset, std::size_t most, std::string
   return true;
 }
 
-bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes) {
-  return FolderFiles(folder_part(path)).read(name_part(path), offset, most, bytes);
+bool read_from(const std::string& path, std::uint64_t offset, std::size_t max, std::string& bytes) {
+  return DirectoryFiles(directory_part(path)).read(name_part(path), offset, max, bytes);
 }
 
 bool may_exist(const std::string& path) noexcept {
   struct stat status = {};
-  return look_at(path, status) || errno != ENOENT;
+  return check(path, status) || errno != ENOENT;
 }
 
-std::string path_or_in(const std::string& folder, const char* name, const std::string& path) {
+std::string path_or_in(const std::string& directory, const char* name, const std::string& path) {
   if (!path.empty()) { return path; }
-  return folder.empty() ? name : folder + "/" + name;
+  return directory.empty() ? name : directory + "/" + name;
 }
 
-std::string explain_fault(const char* what, const std::string& path, int error) {
+std::string explain_error(const char* what, const std::string& path, int error) {
   return explain(what, path, reason_of(error));
 }
 
 bool make_directories(const std::string& path, std::string& error) {
-  const std::string folder = without_trailing_slashes(path);
-  if (folder.empty()) {
-    error = explain("make the folder", "''", reason_of(ENOENT));
+  const std::string directory = without_trailing_slashes(path);
+  if (directory.empty()) {
+    error = explain("make the directory", "''", reason_of(ENOENT));
     return false;
   }
-  for (std::size_t slash = folder.find('/', 1); slash != std::string::npos; slash = folder.find('/', slash + 1)) {
-    if (!make_folder(folder.substr(0, slash), error)) { return false; }
+  for (std::size_t slash = directory.find('/', 1); slash != std::string::npos; slash = directory.find('/', slash + 1)) {
+    if (!make_directory(directory.substr(0, slash), error)) { return false; }
   }
   struct stat status = {};
-  if (look_at(folder, status) && S_ISLNK(status.st_mode)) {
-    error = explain("use the folder", folder, "it is a symbolic link, which is not followed");
+  if (check(directory, status) && S_ISLNK(status.st_mode)) {
+    error = explain("use the directory", directory, "it is a symbolic link, which is not followed");
     return false;
   }
-  return make_folder(folder, error);
+  return make_directory(directory, error);
 }
 
 WholeFile::~WholeFile() {
@@ -269,23 +269,23 @@ bool WholeFile::fail(const char* what) {
 }
 
 bool WholeFile::open(const std::string& path) {
-  return open(std::make_shared<FolderFiles>(folder_part(path)), name_part(path));
+  return open(std::make_shared<DirectoryFiles>(directory_part(path)), name_part(path));
 }
 
-bool WholeFile::open(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+bool WholeFile::open(std::shared_ptr<const DirectoryFiles> directory, const std::string& name) {
   descriptor_.close();
   buffer_.clear();
   written_ = 0;
-  folder_ = std::move(folder);
+  directory_ = std::move(directory);
   name_ = name;
-  path_ = folder_->path(name);
+  path_ = directory_->path(name);
   const std::string part = name + ".part";
   std::string reason;
-  if (!set_aside(*folder_, part, reason)) {
+  if (!set_aside(*directory_, part, reason)) {
     error_ = explain("make", path_ + ".part", reason, cure_);
     return false;
   }
-  descriptor_ = folder_->create(part, O_WRONLY);
+  descriptor_ = directory_->create(part, O_WRONLY);
   return is_open() || fail("make the .part of");
 }
 
@@ -297,7 +297,7 @@ bool WholeFile::hold() {
   }
   if (descriptor_.is_ours()) { return true; }
   report_closed_file(path_);
-  Descriptor again = folder_->open(name_ + ".part", O_WRONLY);
+  Descriptor again = directory_->open(name_ + ".part", O_WRONLY);
   struct stat status = {};
   if (!again.look(status)) { return fail("go on with the .part of"); }
   const auto end = static_cast<off_t>(written_);
@@ -331,14 +331,14 @@ bool WholeFile::commit() {
   if (::fsync(descriptor_.number()) != 0 && errno != EINVAL && errno != ENOTSUP) { return fail("write"); }
   const std::string part = name_ + ".part";
   struct stat named = {};
-  if (!folder_->look(part, named)) { return fail("finish"); }
+  if (!directory_->look(part, named)) { return fail("finish"); }
   if (!descriptor_.is_file_of(named)) {
     error_ = explain("finish", path_, "another program has taken its .part away", cure_);
     return false;
   }
-  if (!folder_->rename(part, name_)) { return fail("finish"); }
+  if (!directory_->rename(part, name_)) { return fail("finish"); }
   descriptor_.close();
-  folder_.reset();
+  directory_.reset();
   return true;
 }
 
@@ -346,13 +346,15 @@ void WholeFile::discard() noexcept {
   try {
     struct stat named = {};
     const std::string part = name_ + ".part";
-    if (folder_ != nullptr && folder_->look(part, named) && descriptor_.is_file_of(named)) { folder_->remove(part); }
+    if (directory_ != nullptr && directory_->look(part, named) && descriptor_.is_file_of(named)) {
+      directory_->remove(part);
+    }
   } catch (...) {
     // Out of memory: the .part stays, and is set aside by the next one.
   }
   buffer_.clear();
   descriptor_.close();
-  folder_.reset();
+  directory_.reset();
 }
 
 bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error,
@@ -374,20 +376,20 @@ bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>&
 }
 
 StreamFile::StreamFile(std::string path, const char* exporter)
-    : path_(std::move(path)), folder_(std::make_shared<FolderFiles>(folder_part(path_))), exporter_(exporter) {
-  (void)folder_->is_open();
+    : path_(std::move(path)), directory_(std::make_shared<DirectoryFiles>(directory_part(path_))), exporter_(exporter) {
+  (void)directory_->is_open();
 }
 
 ExportResult StreamFile::refuse(bool finished) {
   ++failures_;
-  if (finished || failures_ == kFailuresToReport) { report_fault(exporter_, file_.error()); }
+  if (finished || failures_ == kFailuresToReport) { report_error(exporter_, file_.error()); }
   return ExportResult::retry;
 }
 
 ExportResult StreamFile::begin(std::string_view head, bool finished) {
   if (committed_) { return ExportResult::drop; }
   if (!file_.is_open()) {
-    if (!file_.open(folder_, name_part(path_))) { return refuse(finished); }
+    if (!file_.open(directory_, name_part(path_))) { return refuse(finished); }
   }
   if (!has_head_) { append(head); }
   has_head_ = true;
@@ -402,7 +404,7 @@ void StreamFile::append(std::string_view text) {
 }
 
 void StreamFile::append(std::uint64_t sequence, std::string_view text) {
-  file_.make_room(text.size());
+  file_.make_space(text.size());
   taken_.insert(sequence);
   append(text);
 }
@@ -415,7 +417,7 @@ ExportResult StreamFile::end(std::string_view tail, bool finished) {
   }
   if (finished && !file_.commit()) { return refuse(finished); }
   committed_ = finished;
-  if (committed_) { folder_.reset(); }
+  if (committed_) { directory_.reset(); }
   taken_.clear();
   failures_ = 0;
   return ExportResult::ok;

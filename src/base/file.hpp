@@ -71,21 +71,21 @@ TAKT_EXPORT void report_closed_file(const std::string& path) noexcept;
 
 /// How long somebody may wait for a pipe or a terminal that takes nothing: while a run ends, to a moment that is known.
 /// Any thread.
-class WritePatience {
+class WriteTimeout {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  constexpr WritePatience() noexcept = default;
+  constexpr WriteTimeout() noexcept = default;
   void end_at(Time moment) noexcept { until_ns_.store(ns_of(moment), std::memory_order_relaxed); }
   void forget() noexcept { until_ns_.store(kForEver, std::memory_order_relaxed); }
 
   /// For poll(2). \param most in ms, -1: for ever.
-  int left_ms(int most) const noexcept {
+  int left_ms(int max) const noexcept {
     const std::int64_t until = until_ns_.load(std::memory_order_relaxed);
-    if (until == kForEver) { return most; }
+    if (until == kForEver) { return max; }
     const std::int64_t left = std::max<std::int64_t>(until - ns_of(std::chrono::steady_clock::now()), 0) / 1'000'000;
-    return static_cast<int>(most < 0 ? std::min<std::int64_t>(left, std::numeric_limits<int>::max())
-                                     : std::min<std::int64_t>(left, most));
+    return static_cast<int>(max < 0 ? std::min<std::int64_t>(left, std::numeric_limits<int>::max())
+                                    : std::min<std::int64_t>(left, max));
   }
 
  private:
@@ -98,10 +98,10 @@ class WritePatience {
 };
 
 /// Of the table on stdout, and of lines on stderr.
-inline WritePatience table_patience;
-inline WritePatience fault_patience;
+inline WriteTimeout table_timeout;
+inline WriteTimeout error_timeout;
 
-class FolderFiles;
+class DirectoryFiles;
 
 /// For nobody else to read: names and metrics may be a secret.
 constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
@@ -117,27 +117,27 @@ TAKT_EXPORT std::size_t write_all(int descriptor, std::string_view bytes) noexce
 
 /// Appends what the file holds from `offset` on, `most` bytes of it at most. False, with errno, where it cannot be
 /// read; neither is a link followed nor a pipe waited for.
-TAKT_EXPORT bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes);
+TAKT_EXPORT bool read_from(const std::string& path, std::uint64_t offset, std::size_t max, std::string& bytes);
 /// The same of an open one.
-TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t most, std::string& bytes);
+TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t max, std::string& bytes);
 
 /// Whether there is something of that name, or nobody can tell.
 TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 
-/// `path`; where that is empty, the file `name` in `folder`, or in the current folder where that is empty too.
-std::string path_or_in(const std::string& folder, const char* name, const std::string& path);
+/// `path`; where that is empty, the file `name` in `directory`, or in the current directory where that is empty too.
+std::string path_or_in(const std::string& directory, const char* name, const std::string& path);
 
 /// Why a file cannot be used, for people.
 TAKT_EXPORT std::string reason_of(int error);
 /// "cannot <what> <path>: <reason of `error`>; <what to do>".
-TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
+TAKT_EXPORT std::string explain_error(const char* what, const std::string& path, int error);
 
 /// A file that appears under its name only when it is whole: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW,
 /// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. Where the program closes it, it goes on with
 /// the same .part, opened again. One thread at a time. Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT WholeFile {
  public:
-  static constexpr const char* kUsualCure = "set TAKT_DIR to a folder that can be written";
+  static constexpr const char* kUsualCure = "set TAKT_DIR to a directory that can be written";
 
   WholeFile() = default;
   /// \param cure what to do where it cannot be written, for error(); static storage.
@@ -148,9 +148,9 @@ class TAKT_EXPORT WholeFile {
 
   /// Each returns false and says why, and what to do, in error().
   bool open(const std::string& path);
-  bool open(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  bool open(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
   /// The next write() of so many bytes needs no memory unless it fails. Throws std::bad_alloc.
-  void make_room(std::size_t bytes) { buffer_.reserve(buffer_.size() + bytes); }
+  void make_space(std::size_t bytes) { buffer_.reserve(buffer_.size() + bytes); }
   bool write(std::string_view bytes);  ///< buffered; nothing is guaranteed on disk before flush() or commit()
   bool flush();
   bool commit();
@@ -166,7 +166,7 @@ class TAKT_EXPORT WholeFile {
   bool hold();
 
   Descriptor descriptor_;
-  std::shared_ptr<const FolderFiles> folder_;
+  std::shared_ptr<const DirectoryFiles> directory_;
   std::string name_;
   std::string path_;
   std::uint64_t written_ = 0;
@@ -185,7 +185,7 @@ bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>&
 /// One thread at a time.
 class StreamFile {
  public:
-  /// The file will be in the folder that the path leads to now, if there is one, wherever that is moved.
+  /// The file will be in the directory that the path leads to now, if there is one, wherever that is moved.
   /// \param exporter name() of the exporter, static storage: the cause that faults are reported under.
   StreamFile(std::string path, const char* exporter);
 
@@ -205,7 +205,7 @@ class StreamFile {
   ExportResult refuse(bool finished);
 
   std::string path_;
-  std::shared_ptr<const FolderFiles> folder_;  // until the file has its name
+  std::shared_ptr<const DirectoryFiles> directory_;  // until the file has its name
   const char* exporter_;
   WholeFile file_;
   std::unordered_set<std::uint64_t> taken_;  // since the last `ok`

@@ -20,7 +20,7 @@ namespace {
 using JsonValue = nlohmann::json;
 
 constexpr int kElementDepth = 3;  // of the members of an element of a list in the document
-constexpr auto kMostInteger = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr auto kMaxInteger = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 JsonValue make_nothing() { return nullptr; }
 
@@ -45,7 +45,7 @@ class JsonWalker {
     return show(JsonStop::Kind::integer);
   }
   bool number_unsigned(std::uint64_t value) {
-    stop_.integer = static_cast<std::int64_t>(std::min(value, kMostInteger));
+    stop_.integer = static_cast<std::int64_t>(std::min(value, kMaxInteger));
     stop_.real = static_cast<double>(value);
     return show(JsonStop::Kind::integer);
   }
@@ -135,7 +135,7 @@ bool Json::is_count() const { return json_value_of(value_).is_number_unsigned();
 bool Json::boolean() const { return is_boolean() && json_value_of(value_).get<bool>(); }
 double Json::number() const { return is_number() ? json_value_of(value_).get<double>() : 0; }
 std::int64_t Json::integer() const {
-  if (is_count()) { return static_cast<std::int64_t>(std::min(count(), kMostInteger)); }
+  if (is_count()) { return static_cast<std::int64_t>(std::min(count(), kMaxInteger)); }
   return is_integer() ? json_value_of(value_).get<std::int64_t>() : 0;
 }
 std::uint64_t Json::count() const { return is_count() ? json_value_of(value_).get<std::uint64_t>() : 0; }

@@ -95,7 +95,7 @@ ProcessMark process_mark() noexcept {
   } catch (...) { return {}; }  // out of memory
 }
 
-Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns,
+Life life_of(const std::string& host, std::int64_t pid, std::int64_t heartbeat_unix_ns,
              std::optional<std::uint64_t> pid_namespace, const ProcessMark& mark) {
   char here[HOST_NAME_MAX + 1] = {};
   if (::gethostname(here, HOST_NAME_MAX) != 0 || host != here || pid <= 0) { return Life::unknown; }
@@ -105,7 +105,7 @@ Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_n
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) { return Life::gone; }
   const ProcEntry entry = entry_of(std::to_string(pid));
   const bool is_other =
-      mark.start && entry.start != 0 ? mark.start != entry.start : begin_unix_ns(entry) > sign_unix_ns + kSlack;
+      mark.start && entry.start != 0 ? mark.start != entry.start : begin_unix_ns(entry) > heartbeat_unix_ns + kSlack;
   const bool is_other_program = mark.image && entry.stack != 0 && mark.image != entry.stack;
   return is_dead(entry) || is_other || is_other_program ? Life::gone : Life::alive;
 }

@@ -26,11 +26,12 @@ TAKT_EXPORT std::optional<std::uint64_t> pid_namespace() noexcept;
 TAKT_EXPORT ProcessMark process_mark() noexcept;
 
 /// \param host,pid of the process, in this machine's own words.
-/// \param sign_unix_ns when it gave its last sign of life, on the clock of the file system; what began later is not it.
+/// \param heartbeat_unix_ns when it gave its last sign of life, on the clock of the file system; what began later is
+/// not it.
 /// Counts where its mark tells nothing.
 /// \param pid_namespace that the number is of; if it is not known, it is taken for this one.
 /// Any thread. Exported for the exporters that are libraries of their own.
-TAKT_EXPORT Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns,
+TAKT_EXPORT Life life_of(const std::string& host, std::int64_t pid, std::int64_t heartbeat_unix_ns,
                          std::optional<std::uint64_t> pid_namespace, const ProcessMark& mark = {});
 
 }  // namespace detail

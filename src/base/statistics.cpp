@@ -69,12 +69,12 @@ namespace {
 /// The continued fraction of the incomplete beta function, by Lentz's method. It is fast for x < (a+1) / (a+b+2).
 double beta_fraction(double a, double b, double x) noexcept {
   constexpr double kTiny = 1e-300;
-  constexpr int kMostTerms = 10'000;
+  constexpr int kMaxTerms = 10'000;
   const auto kept = [](double value) { return std::fabs(value) < kTiny ? kTiny : value; };
   double c = 1;
   double d = 1 / kept(1 - (a + b) * x / (a + 1));
   double fraction = d;
-  for (int m = 1; m < kMostTerms; ++m) {
+  for (int m = 1; m < kMaxTerms; ++m) {
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
     double change = 1;

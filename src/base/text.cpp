@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/text.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 
 #include <algorithm>
 #include <array>
@@ -54,8 +54,8 @@ bool is_control(char byte) noexcept { return static_cast<unsigned char>(byte) < 
 
 RepairedName::RepairedName(std::string_view name) noexcept {
   if (name.empty()) { name = "(unnamed)"; }
-  const bool cut = name.size() > kMostBytes;
-  size_ = cut ? kMostBytes - 1 - kHashDigits : name.size();
+  const bool cut = name.size() > kMaxBytes;
+  size_ = cut ? kMaxBytes - 1 - kHashDigits : name.size();
   // A character of UTF-8 has up to three continuation bytes; where there are more in a row, it is not UTF-8.
   for (int more = 0; more < 3 && size_ < name.size() && is_continuation(name[size_]); ++more) { --size_; }
   for (std::size_t at = 0; at < size_; ++at) { text_[at] = is_control(name[at]) ? '?' : name[at]; }
@@ -72,12 +72,12 @@ RepairedName::RepairedName(std::string_view name) noexcept {
 std::string repaired_name(std::string_view name) { return std::string(RepairedName(name)); }
 
 bool needs_repair(std::string_view name) noexcept {
-  return name.empty() || name.size() > RepairedName::kMostBytes || std::any_of(name.begin(), name.end(), is_control);
+  return name.empty() || name.size() > RepairedName::kMaxBytes || std::any_of(name.begin(), name.end(), is_control);
 }
 
-void tell_repaired(const char* cause, const char* what, std::string_view name) noexcept {
+void report_repaired(const char* cause, const char* what, std::string_view name) noexcept {
   if (!needs_repair(name)) { return; }
-  report_fault(cause, Words("the ", what, " \"", RepairedName(name),
+  report_error(cause, Words("the ", what, " \"", RepairedName(name),
                             "\" was given by a name that is empty, longer than 200 bytes, or holds control "
                             "characters; it is reported as written here."));
 }
@@ -309,10 +309,10 @@ std::vector<std::string> wrap(const std::string& text, std::size_t columns) {
   while (!rest.empty()) {
     const std::size_t fitting = bytes_of_columns(rest, columns - indent.size());
     if (fitting == rest.size()) { break; }
-    const std::size_t room = std::max(fitting, first_code_point(rest).size());
-    const std::size_t space = last_break(rest, room);
-    lines.push_back(std::string(indent).append(rest.substr(0, space == 0 ? room : space)));
-    rest.remove_prefix(space == 0 ? room : space + 1);
+    const std::size_t width = std::max(fitting, first_code_point(rest).size());
+    const std::size_t space = last_break(rest, width);
+    lines.push_back(std::string(indent).append(rest.substr(0, space == 0 ? width : space)));
+    rest.remove_prefix(space == 0 ? width : space + 1);
     indent = "  ";
   }
   if (!rest.empty() || lines.empty()) { lines.push_back(std::string(indent).append(rest)); }

@@ -42,7 +42,7 @@ std::string_view nearest(std::string_view word, const std::string_view* known, s
 /// code points, ends in '_' and eight hexadecimal digits, a hash of all of it.
 class RepairedName {
  public:
-  static constexpr std::size_t kMostBytes = 200;
+  static constexpr std::size_t kMaxBytes = 200;
 
   explicit RepairedName(std::string_view name) noexcept;
 
@@ -50,7 +50,7 @@ class RepairedName {
   operator std::string_view() const noexcept { return {text_, size_}; }  // NOLINT(google-explicit-constructor)
 
  private:
-  char text_[kMostBytes + 1];
+  char text_[kMaxBytes + 1];
   std::size_t size_ = 0;
 };
 
@@ -60,10 +60,10 @@ std::string repaired_name(std::string_view name);
 bool needs_repair(std::string_view name) noexcept;
 /// Reports a name that is repaired, without memory. Any thread, without a lock that an error handler may need.
 /// \param what has the name: "key", "metric".
-void tell_repaired(const char* cause, const char* what, std::string_view name) noexcept;
+void report_repaired(const char* cause, const char* what, std::string_view name) noexcept;
 
 /// A text put together without memory: a fault has to be told where there is none, and by functions that cannot throw.
-/// What is beyond 2 kB is cut off, as report_fault() does.
+/// What is beyond 2 kB is cut off, as report_error() does.
 class Words {
  public:
   /// \param parts texts and whole numbers.

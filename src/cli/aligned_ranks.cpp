@@ -7,7 +7,7 @@
 #include "base/encoding.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "ranks/clock_alignment.hpp"
 
@@ -24,8 +24,8 @@ namespace {
 
 // At each place. An end takes about 64 bytes.
 constexpr std::size_t kEndsOfAllRanks = 1U << 18U;
-constexpr std::size_t kFewestEnds = 64;
-constexpr std::size_t kMostEnds = 4096;
+constexpr std::size_t kMinEnds = 64;
+constexpr std::size_t kMaxEnds = 4096;
 
 std::map<std::uint32_t, detail::ClockAlignment> align_by_answers(const std::vector<Rank>& ranks) {
   std::vector<detail::RankReadings> all;
@@ -74,28 +74,28 @@ std::int64_t AlignedRank::error_ns() const noexcept {
   return std::max(alignment.error_ns(start), alignment.error_ns(detail::wrapped_sum(start, rank.snapshot.wall_ns)));
 }
 
-AlignedRanks read_aligned(const std::vector<RankFolder>& folders, int rank) {
-  RunReader reader(folders);
-  const std::string remark = reader.keep_newest();
+AlignedRanks read_aligned(const std::vector<RankDirectory>& directories, int rank) {
+  RunReader reader(directories);
+  const std::string warning = reader.keep_newest();
   if (rank >= 0) { reader.keep_rank(rank); }
-  const std::size_t most =
-      std::clamp(kEndsOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestEnds, kMostEnds);
-  std::vector<detail::CollectiveEnds> ends(folders.size(), detail::CollectiveEnds(most));  // by place
+  const std::size_t max =
+      std::clamp(kEndsOfAllRanks / std::max<std::size_t>(directories.size(), 1), kMinEnds, kMaxEnds);
+  std::vector<detail::CollectiveEnds> ends(directories.size(), detail::CollectiveEnds(max));  // by place
   std::vector<Rank> ranks;
   ReadRun read;
   for (const RunProcesses& only : reader.runs()) {
     read = reader.read(
         only,
         [&ends](const RunProcess& process) {
-          return read_rank(process.folder, [&](const Snapshot& snapshot) { ends[process.place].add(snapshot); });
+          return read_rank(process.directory, [&](const Snapshot& snapshot) { ends[process.place].add(snapshot); });
         },
         [&ranks](Rank&& each) { ranks.push_back(std::move(each)); });
   }
   AlignedRanks run;
-  run.all = reader.tell_not_read();
-  if (!remark.empty()) { tell_remarks({remark}); }
+  run.all = reader.report_not_read();
+  if (!warning.empty()) { report_warnings({warning}); }
   if (ranks.empty()) { throw rank < 0 ? Error("no rank of this run can be read") : no_such_rank(rank); }
-  tell_remarks(read.remarks);
+  report_warnings(read.warnings);
   run.missing = rank < 0 ? read.missing() : 0;
   const auto answered = align_by_answers(ranks);
   const detail::CollectiveEnds& first = ends[ranks.front().place];
@@ -115,7 +115,7 @@ AlignedRanks read_aligned(const std::vector<RankFolder>& folders, int rank) {
   return run;
 }
 
-void tell_alignment(const AlignedRanks& run) {
+void report_alignment(const AlignedRanks& run) {
   for (const AlignedRank& each : run.ranks) {
     if (!each.is_common) { detail::print(stderr, "takt: {}\n", in_words(each)); }
   }

@@ -5,7 +5,7 @@
 #include <takt/config.hpp>
 
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "ranks/clock_alignment.hpp"
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct AlignedRanks {
   bool all = true;            ///< false: something was not readable
 };
 
-/// Reads the journals in these folders, of the newest run among them, and aligns the clocks. Remarks go to stderr.
+/// Reads the journals in these directories, of the newest run among them, and aligns the clocks. Remarks go to stderr.
 /// \param rank of this one alone; -1: of all.
 /// \throws takt::Error where none is readable, or the rank is not there.
-AlignedRanks read_aligned(const std::vector<RankFolder>& folders, int rank = -1);
+AlignedRanks read_aligned(const std::vector<RankDirectory>& directories, int rank = -1);
 
 /// Says on stderr how well each clock is aligned.
-void tell_alignment(const AlignedRanks& run);
+void report_alignment(const AlignedRanks& run);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -95,10 +95,10 @@ class MoreRuns {
     return errors_to_find(degrees, level_) * scatter_ * upper_end(degrees) / std::sqrt(n) <= space_;
   }
 
-  /// On each side; kMostRunsNeeded + 1: more than that.
+  /// On each side; kMaxRunsNeeded + 1: more than that.
   std::size_t needed() const noexcept {
     std::size_t runs = kRunsForScatter;
-    while (runs <= kMostRunsNeeded && !enough(runs)) { ++runs; }
+    while (runs <= kMaxRunsNeeded && !enough(runs)) { ++runs; }
     return runs;
   }
 
@@ -169,8 +169,8 @@ GateAnswer judge(const Change& change, const Gate& gate) {
   said.runs_needed = runs.needed();
   if (change.low > gate.threshold) { said.answer = Answer::regression; }
   // What is clearly faster needs no more runs to be no slower.
-  const double most = std::log1p(change.change) + student_t_quantile(kClearly, change.degrees) * change.standard_error;
-  if (most < 0 || (change.high < gate.threshold && runs.enough(change.runs))) { said.answer = Answer::no_regression; }
+  const double max = std::log1p(change.change) + student_t_quantile(kClearly, change.degrees) * change.standard_error;
+  if (max < 0 || (change.high < gate.threshold && runs.enough(change.runs))) { said.answer = Answer::no_regression; }
   return said;
 }
 

@@ -57,10 +57,10 @@ enum class Answer { no_regression, regression, inconclusive };
 struct GateAnswer {
   Answer answer = Answer::inconclusive;
   double detectable = 0;        ///< change that runs like these show to be a regression 95 times of 100; 0: not known
-  std::size_t runs_needed = 0;  ///< on each side, for an answer; 0: not known; above kMostRunsNeeded: more than that
+  std::size_t runs_needed = 0;  ///< on each side, for an answer; 0: not known; above kMaxRunsNeeded: more than that
 };
 
-constexpr std::size_t kMostRunsNeeded = 1000;
+constexpr std::size_t kMaxRunsNeeded = 1000;
 
 /// What a gate is asked.
 struct Gate {

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ void add_missing_steps(const Rank& rank, std::vector<std::string>& lines) {
 }
 
 /// The journal was written once a minute, or not at all, when it was written last.
-bool was_short_of_room(const Rank& rank) {
+bool was_short_of_space(const Rank& rank) {
   return std::any_of(rank.snapshot.losses.begin(), rank.snapshot.losses.end(),
                      [](const Loss& loss) { return loss.what == "not_in_journal"; });
 }
@@ -45,7 +45,7 @@ bool was_short_of_room(const Rank& rank) {
 std::vector<std::string> losses(const Rank& rank) {
   std::vector<std::string> lines = damages(rank);
   if (rank.ending == Ending::died || rank.ending == Ending::silent) {
-    lines.emplace_back(was_short_of_room(rank)
+    lines.emplace_back(was_short_of_space(rank)
                            ? "what was recorded after the last period, which is up to a minute, as the disk, or the "
                              "budget, was short: the process did not end by itself"
                            : "what was recorded after the last period, which is at most one where the disk took it: "
@@ -59,14 +59,14 @@ std::vector<std::string> losses(const Rank& rank) {
   return lines;
 }
 
-bool check_one(const RankFolder& folder) {
-  const Rank rank = read_rank(folder);
+bool check_one(const RankDirectory& directory) {
+  const Rank rank = read_rank(directory);
   if (!rank.readable()) {
-    detail::print(stdout, "{}\n  {}\n", detail::printable(folder.path()), why_unreadable(rank));
+    detail::print(stdout, "{}\n  {}\n", detail::printable(directory.path()), why_unreadable(rank));
     return false;
   }
   const std::vector<std::string> lines = losses(rank);
-  detail::print(stdout, "{}: {}\n", detail::printable(folder.path()),
+  detail::print(stdout, "{}: {}\n", detail::printable(directory.path()),
                 lines.empty() ? "whole, nothing lost" : "not whole");
   detail::print(stdout, "  segments: {}, {}; records: {}, of these steps: {}, metrics: {}\n", rank.segments,
                 detail::human_bytes(static_cast<double>(rank.bytes)), detail::human_count(rank.frames),
@@ -79,11 +79,11 @@ bool check_one(const RankFolder& folder) {
 }  // namespace
 
 int check(const std::vector<std::string>& runs) {
-  std::vector<std::string> remarks;
-  const std::vector<RankFolder> folders = rank_folders(runs, remarks);
-  for (const std::string& each : remarks) { detail::print(stdout, "{}\n", each); }
-  bool good = are_whole(folders);
-  for (const RankFolder& each : folders) { good = check_one(each) && good; }
+  std::vector<std::string> warnings;
+  const std::vector<RankDirectory> directories = rank_directories(runs, warnings);
+  for (const std::string& each : warnings) { detail::print(stdout, "{}\n", each); }
+  bool good = are_whole(directories);
+  for (const RankDirectory& each : directories) { good = check_one(each) && good; }
   return good ? 0 : kBroken;
 }
 

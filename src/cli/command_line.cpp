@@ -23,7 +23,7 @@ namespace {
 
 using CommandWords = std::vector<std::string>;
 
-constexpr const char* kAbout = "What runs that were timed with Takt have left in their folders.";
+constexpr const char* kAbout = "What runs that were timed with Takt have left in their directories.";
 constexpr const char* kStatus =
     "Exit status: 0 fine, 1 nothing found, not readable or not whole, 2 wrong usage, 3 something is not delivered yet, "
     "4 delivered, but the run has lost some. takt diff has its own: takt help diff.";
@@ -89,7 +89,7 @@ void describe_hidden(CLI::App& app, Call& call) {
 }
 
 /// Says which command a misspelt `word` may be. Returns whether it did.
-bool tell_nearest(const CLI::App& app, std::string_view word) {
+bool report_nearest(const CLI::App& app, std::string_view word) {
   std::vector<std::string_view> known;
   std::string list;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -123,7 +123,7 @@ CommandWords name_new_side(const CommandWords& words, const CommandText& diff) {
 }
 
 /// Says what was asked about the arguments, or what is wrong with them. Returns the status.
-int tell_usage(const CLI::App& app, const CLI::ParseError& error, const CommandText* command) {
+int report_usage(const CLI::App& app, const CLI::ParseError& error, const CommandText* command) {
   if (error.get_exit_code() != 0) {  // it repeats what it was given
     detail::print(stderr, "takt: {}\ntakt help{} tells what there is\n", detail::printable_lines(error.what()),
                   command == nullptr ? "" : " " + command->name);
@@ -170,7 +170,7 @@ int run_command_line(std::vector<std::string> words) {
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return tell_nearest(app, first) ? kUsage : tell_usage(app, error, find_command(tree, first));
+    return report_nearest(app, first) ? kUsage : report_usage(app, error, find_command(tree, first));
   }
   const int status = call.command();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
@@ -181,7 +181,8 @@ int run_command_line(std::vector<std::string> words) {
 namespace {
 
 constexpr const char* kRuns =
-    "A run's folder, the folder of one of its ranks, or a folder of runs or a merged file, of which the newest is "
+    "A run's directory, the directory of one of its ranks, or a directory of runs or a merged file, of which the "
+    "newest is "
     "taken. Default: TAKT_DIR, or takt-runs";
 constexpr const char* kUsualStatus =
     "Exit status: 0 fine, 1 something was not readable, or there is nothing, 2 wrong usage.";
@@ -247,14 +248,15 @@ void describe_watch(CLI::App& app, Call& call) {
       "On a terminal the table takes the place of the one before; Ctrl-C leaves the last one. Elsewhere there is a "
       "line of key=value pairs each time.\n"
       "Exit status: 0 the run has ended, however, 1 nothing is readable, 2 wrong usage.");
-  WatchWishes& wishes = call.watched;
+  WatchOptions& options = call.watched;
   watch->add_option("RUN", call.run, kRuns)->type_name("RUN");
-  watch->add_option("--every", wishes.every_s, "How often; default: 2. Less often where it would keep the machine busy")
+  watch
+      ->add_option("--every", options.every_s, "How often; default: 2. Less often where it would keep the machine busy")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86'400.0).description(""));
-  watch->add_flag("--once", wishes.once, "Once, as the run is now");
-  watch->add_flag("--wait", wishes.wait, "Wait for a run that goes on, where there is none");
-  add_drawn(watch, wishes.drawn);
+  watch->add_flag("--once", options.once, "Once, as the run is now");
+  watch->add_flag("--wait", options.wait, "Wait for a run that goes on, where there is none");
+  add_drawn(watch, options.drawn);
   watch->callback([&call] { call.command = [&call] { return cli::watch(call.run, call.watched); }; });
 }
 
@@ -278,40 +280,40 @@ void describe_sync(CLI::App& app, Call& call) {
   sync->footer(notes +
                "Exit status: 0 all is delivered, 1 not readable, or a setting that cannot work, 2 wrong usage, 3 "
                "something remains, 4 all is delivered, but the run has lost some before.");
-  SyncWishes& wishes = call.wishes;
+  SyncOptions& options = call.options;
   add_runs(sync, call.runs);
-  sync->add_option("--to", wishes.to, "Where to; default: mantik where its variables are set, or else mlflow")
+  sync->add_option("--to", options.to, "Where to; default: mantik where its variables are set, or else mlflow")
       ->type_name(names)
       ->check(CLI::IsMember(known).description(""));
-  sync->add_option("--patience", wishes.patience_s, "Go on for so long while the server takes nothing; default: 60")
+  sync->add_option("--patience", options.timeout_s, "Go on for so long while the server takes nothing; default: 60")
       ->type_name("SECONDS")
       ->check(CLI::Range(0, 1'000'000).description(""));
-  sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");
-  sync->add_flag("--all-ranks", wishes.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
-  sync->callback([&call] { call.command = [&call] { return cli::sync(call.runs, call.wishes); }; });
+  sync->add_flag("--every-step", options.every_step, "A point for each step; for runs of which nothing was sent yet");
+  sync->add_flag("--all-ranks", options.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
+  sync->callback([&call] { call.command = [&call] { return cli::sync(call.runs, call.options); }; });
 }
 
 void describe_scaling(CLI::App& app, Call& call) {
   CLI::App* const scaling = app.add_subcommand("scaling", "Compare runs of different sizes: speed-up and efficiency");
   scaling->footer(kUsualStatus);
-  ScalingWishes& wishes = call.scaling;
-  scaling->add_option("RUN", wishes.runs, "The folders of two runs or more, each of another number of ranks")
+  ScalingOptions& options = call.scaling;
+  scaling->add_option("RUN", options.runs, "The directories of two runs or more, each of another number of ranks")
       ->type_name("RUN")
       ->required();
   scaling
-      ->add_option("--without-loader", wishes.without_loader,
+      ->add_option("--without-loader", options.without_loader,
                    "Runs of the same sizes on data that is there already: tells the data stall")
       ->type_name("RUN");
   scaling
-      ->add_option("--without-communication", wishes.without_communication,
+      ->add_option("--without-communication", options.without_communication,
                    "Runs of the same sizes in which ranks do not communicate: tells what that costs")
       ->type_name("RUN");
   CLI::Option* const weak =
-      scaling->add_flag("--weak", wishes.weak, "Each rank has the same work in all runs; default: as samples tell");
-  scaling->add_flag("--strong", wishes.strong, "All ranks together have the same work in all runs")->excludes(weak);
+      scaling->add_flag("--weak", options.weak, "Each rank has the same work in all runs; default: as samples tell");
+  scaling->add_flag("--strong", options.strong, "All ranks together have the same work in all runs")->excludes(weak);
   CLI::Option* const json = scaling->add_flag("--json", call.json, "One JSON document instead of the table");
   scaling->add_flag("--csv", call.csv, "CSV, a line for each run")->excludes(json);
-  add_drawn(scaling, wishes.drawn);
+  add_drawn(scaling, options.drawn);
   scaling->callback([&call] {
     call.scaling.form = call.json ? ScalingForm::json : call.csv ? ScalingForm::csv : ScalingForm::table;
     call.command = [&call] { return cli::scaling(call.scaling); };
@@ -334,7 +336,7 @@ void describe_trace(CLI::App& app, Call& call) {
 void describe_merge(CLI::App& app, Call& call) {
   CLI::App* const merge = app.add_subcommand("merge", "Put ranks and runs into one file, which all commands read");
   merge->footer(kUsualStatus);
-  merge->add_option("RUN", call.runs, "Folders of runs or of ranks, of which all are taken, and merged files")
+  merge->add_option("RUN", call.runs, "Directories of runs or of ranks, of which all are taken, and merged files")
       ->type_name("RUN")
       ->required();
   merge->add_option("-o,--output", call.file, "The file to write, a tar file")->type_name("FILE")->required();
@@ -343,47 +345,48 @@ void describe_merge(CLI::App& app, Call& call) {
 }
 
 void describe_ls(CLI::App& app, Call& call) {
-  CLI::App* const ls = app.add_subcommand("ls", "List the runs in a folder, the newest first");
+  CLI::App* const ls = app.add_subcommand("ls", "List the runs in a directory, the newest first");
   ls->footer(kUsualStatus);
-  LsWishes& wishes = call.listed;
-  ls->add_option("FOLDER", call.run, "A folder of runs. Default: TAKT_DIR, or takt-runs")->type_name("FOLDER");
-  ls->add_flag("--json", wishes.json, "One JSON document");
-  ls->add_option("--name", wishes.name, "Runs of this name alone; * and ? stand for other letters")
+  LsOptions& options = call.listed;
+  ls->add_option("DIR", call.run, "A directory of runs. Default: TAKT_DIR, or takt-runs")->type_name("DIR");
+  ls->add_flag("--json", options.json, "One JSON document");
+  ls->add_option("--name", options.name, "Runs of this name alone; * and ? stand for other letters")
       ->type_name("PATTERN");
   const auto add = [&](const char* option, std::vector<std::string>& into, const char* help) {
     ls->add_option(option, into, help)->allow_extra_args(false)->type_name("KEY[=PATTERN]");
   };
-  add("--param", wishes.params, "Runs that have this parameter, with this value where you give one; again for another");
-  add("--tag", wishes.tags, "The same of tags");
-  add_drawn(ls, wishes.drawn);
+  add("--param", options.params,
+      "Runs that have this parameter, with this value where you give one; again for another");
+  add("--tag", options.tags, "The same of tags");
+  add_drawn(ls, options.drawn);
   ls->callback([&call] { call.command = [&call] { return cli::ls(call.run, call.listed); }; });
 }
 
 void describe_diff(CLI::App& app, Call& call) {
   CLI::App* const diff = app.add_subcommand("diff", "Compare runs: takt diff BASE... -- NEW...; can be a gate");
   diff->footer("Exit status: 0 no regression, or no gate, 1 regression, 2 not compared, 3 the runs do not tell.");
-  DiffWishes& wishes = call.compared;
-  diff->add_option("BASE", call.runs, "Runs, or folders of runs, of which all are taken")->type_name("RUN");
-  diff->add_option("--new", wishes.now, "The same of the new side; -- means the same")->type_name("RUN");
-  diff->add_option("--fail-on", wishes.fail_on, "The gate: what may take no more than so much longer, such as 2%")
+  DiffOptions& options = call.compared;
+  diff->add_option("BASE", call.runs, "Runs, or directories of runs, of which all are taken")->type_name("RUN");
+  diff->add_option("--new", options.now, "The same of the new side; -- means the same")->type_name("RUN");
+  diff->add_option("--fail-on", options.fail_on, "The gate: what may take no more than so much longer, such as 2%")
       ->type_name("PERCENT");
-  diff->add_option("--region", wishes.regions, "What the gate judges; default: the step; again for another region")
+  diff->add_option("--region", options.regions, "What the gate judges; default: the step; again for another region")
       ->allow_extra_args(false)
       ->type_name("REGION");
-  diff->add_option("--on", wishes.statistic,
+  diff->add_option("--on", options.statistic,
                    "Statistic of step times that is judged; default: p25, which stalls do not move")
       ->check(CLI::IsMember({"p25", "p50", "mean", "p95", "throughput"}))
       ->type_name("STATISTIC");
-  diff->add_option("--noise", wishes.noise,
+  diff->add_option("--noise", options.noise,
                    "By so much two runs without a change differ at most; for fewer than three, or not run in turn")
       ->type_name("PERCENT");
-  diff->add_option("--reason", wishes.reason, "Why runs are compared that differ in ranks or regions")
+  diff->add_option("--reason", options.reason, "Why runs are compared that differ in ranks or regions")
       ->type_name("WHY");
-  CLI::Option* const json = diff->add_flag("--json", wishes.json, "One JSON document");
-  diff->add_flag("--markdown", wishes.markdown, "Markdown, for a merge request")->excludes(json);
-  diff->add_option("--html", wishes.html, "Also write a page with both sides, for a browser, to this file")
+  CLI::Option* const json = diff->add_flag("--json", options.json, "One JSON document");
+  diff->add_flag("--markdown", options.markdown, "Markdown, for a merge request")->excludes(json);
+  diff->add_option("--html", options.html, "Also write a page with both sides, for a browser, to this file")
       ->type_name("FILE");
-  add_drawn(diff, wishes.drawn);
+  add_drawn(diff, options.drawn);
   diff->callback([&call] {
     call.broken = kUsage;
     call.command = [&call] { return cli::diff(call.runs, call.compared); };
@@ -394,13 +397,13 @@ void describe_predict_check(CLI::App& app, Call& call) {
   CLI::App* const check =
       app.add_subcommand("predict-check", "Set what was predicted of models beside what a run has measured");
   check->footer(kUsualStatus);
-  PredictWishes& wishes = call.predicted;
-  check->add_option("PREDICTIONS", wishes.file, "CSV with the columns name, and latency_ms, memory_mb or energy_j")
+  PredictOptions& options = call.predicted;
+  check->add_option("PREDICTIONS", options.file, "CSV with the columns name, and latency_ms, memory_mb or energy_j")
       ->type_name("FILE")
       ->required();
-  check->add_option("RUN", wishes.run, kRuns)->type_name("RUN");
-  check->add_flag("--json", wishes.json, "One JSON document");
-  add_drawn(check, wishes.drawn);
+  check->add_option("RUN", options.run, kRuns)->type_name("RUN");
+  check->add_flag("--json", options.json, "One JSON document");
+  add_drawn(check, options.drawn);
   check->callback([&call] { call.command = [&call] { return cli::predict_check(call.predicted); }; });
 }
 

@@ -37,13 +37,13 @@ struct Call {
   bool csv = false;
   bool steps = false;
   bool force = false;
-  ReportWishes which;
-  WatchWishes watched;
-  SyncWishes wishes;
-  ScalingWishes scaling;
-  LsWishes listed;
-  DiffWishes compared;
-  PredictWishes predicted;
+  ReportOptions which;
+  WatchOptions watched;
+  SyncOptions options;
+  ScalingOptions scaling;
+  LsOptions listed;
+  DiffOptions compared;
+  PredictOptions predicted;
   int broken = kBroken;  ///< where stdout does not take all
   std::function<int()> command;
 };

@@ -180,9 +180,9 @@ void add_few_steps(Comparison& comparison) {
 }
 
 /// The worst answer is that of all. A region that is not there to be compared is no pass.
-void ask_gates(const Sides& sides, const ComparisonWishes& wishes, Comparison& comparison) {
+void ask_gates(const Sides& sides, const ComparisonOptions& options, Comparison& comparison) {
   const std::vector<std::string> gates =
-      wishes.regions.empty() ? std::vector<std::string>{kStepRegion} : wishes.regions;
+      options.regions.empty() ? std::vector<std::string>{kStepRegion} : options.regions;
   const double level = 1 - kErrors / static_cast<double>(gates.size());
   const auto worse = [](Answer a, Answer b) {
     if (a == Answer::regression || b == Answer::regression) { return Answer::regression; }
@@ -202,7 +202,7 @@ void ask_gates(const Sides& sides, const ComparisonWishes& wishes, Comparison& c
       continue;
     }
     at->is_gate = true;
-    at->gate = judge(sides.change(path, level), {wishes.threshold, wishes.noise, comparison.in_turn});
+    at->gate = judge(sides.change(path, level), {options.threshold, options.noise, comparison.in_turn});
     comparison.answer = worse(comparison.answer, at->gate.answer);
   }
 }
@@ -227,18 +227,18 @@ const char* statistic_word(Statistic statistic) noexcept {
 
 std::string signed_percent(double share) { return format("{:+.2f} %", 100 * share); }
 
-Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> now, const ComparisonWishes& wishes) {
+Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> now, const ComparisonOptions& options) {
   Comparison comparison;
   comparison.obstacles = obstacles_of(base, now);
   comparison.differences = differences_of(base, now);
   comparison.findings = findings_of(base, now);
-  comparison.has_gate = wishes.has_gate;
-  comparison.threshold = wishes.threshold;
-  comparison.noise = wishes.noise;
-  comparison.statistic = wishes.statistic;
+  comparison.has_gate = options.has_gate;
+  comparison.threshold = options.threshold;
+  comparison.noise = options.noise;
+  comparison.statistic = options.statistic;
   comparison.pairs = pairs_of(base, now);
   comparison.in_turn = in_turn(base, now);
-  const Sides sides(base, now, comparison.pairs, wishes.statistic);
+  const Sides sides(base, now, comparison.pairs, options.statistic);
   std::vector<std::string> paths = {kStepRegion};
   for (const auto& [path, region] : base.front().regions) { paths.push_back(path); }
   for (const std::string& path : paths) {
@@ -249,7 +249,7 @@ Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> 
       "items_per_s", [](const ComparedRun& run) { return RunFigure{run.items_per_s}; }, comparison.rates);
   mark_regions(sides, comparison);
   add_few_steps(comparison);
-  if (wishes.has_gate) { ask_gates(sides, wishes, comparison); }
+  if (options.has_gate) { ask_gates(sides, options, comparison); }
   comparison.base = std::move(base);
   comparison.now = std::move(now);
   return comparison;
@@ -261,7 +261,7 @@ using Runs = std::vector<ComparedRun>;
 using Values = std::set<std::string>;
 
 constexpr double kOtherCalls = 0.01;  // so much calls a step differ by where that is no accident of the last step
-constexpr std::size_t kMostValues = 3;
+constexpr std::size_t kMaxValues = 3;
 
 std::string shown_name(const std::string& text) { return fit_end(printable(text), 80); }
 
@@ -269,7 +269,7 @@ std::string list_of(const Values& values) {
   std::string text;
   std::size_t count = 0;
   for (const std::string& each : values) {
-    if (count++ == kMostValues) { return text + ", ..."; }
+    if (count++ == kMaxValues) { return text + ", ..."; }
     text += (count == 1 ? "" : ", ") + (each.empty() ? std::string("none") : fit(printable(each), 60));
   }
   return text;
@@ -341,18 +341,18 @@ void add_other_calls(const Runs& base, const Runs& now, std::vector<Finding>& fi
 
 void add_shared_names(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
   for (const std::string& path : paths_of(base, now)) {
-    std::size_t most = 1;
+    std::size_t max = 1;
     for (const Runs* side : {&base, &now}) {
       for (const ComparedRun& run : *side) {
         const auto found = run.regions.find(path);
-        if (found != run.regions.end()) { most = std::max(most, found->second.paths); }
+        if (found != run.regions.end()) { max = std::max(max, found->second.paths); }
       }
     }
-    if (most == 1) { continue; }
+    if (max == 1) { continue; }
     findings.push_back({"shared_name",
-                        shown_name(path) + " is what " + std::to_string(most) +
+                        shown_name(path) + " is what " + std::to_string(max) +
                             " regions are called, which differ in kind or in their keys: their calls count together",
-                        {{"regions", static_cast<double>(most), ""}},
+                        {{"regions", static_cast<double>(max), ""}},
                         {}});
   }
 }
@@ -415,21 +415,21 @@ void add_order(const Runs& base, const Runs& now, std::vector<Finding>& findings
 
 /// The time that a run waited for a processor is in its figures, and is not the code's.
 void add_contended(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
-  constexpr double kLeastShare = 0.05;  // from which on the report of one run tells of it, too
+  constexpr double kMinShare = 0.05;  // from which on the report of one run tells of it, too
   std::size_t contended = 0;
-  double most = 0;
+  double max = 0;
   for (const Runs* side : {&base, &now}) {
     for (const ComparedRun& run : *side) {
-      contended += run.waited >= kLeastShare ? 1 : 0;
-      most = std::max(most, run.waited);
+      contended += run.waited >= kMinShare ? 1 : 0;
+      max = std::max(max, run.waited);
     }
   }
   if (contended == 0) { return; }
   findings.push_back({"contended",
                       "in " + std::to_string(contended) + " of " + std::to_string(base.size() + now.size()) +
-                          " runs the thread of the Session waited for a processor, for up to " + percent(most, 1) +
+                          " runs the thread of the Session waited for a processor, for up to " + percent(max, 1) +
                           " of the run: what kept the machine busy counts as change",
-                      {{"most_waited", most, ""}},
+                      {{"most_waited", max, ""}},
                       {}});
 }
 

@@ -84,7 +84,7 @@ struct ComparedRegion {
   GateAnswer gate;  ///< of a gate
 };
 
-struct ComparisonWishes {
+struct ComparisonOptions {
   bool has_gate = false;
   double threshold = 0;              ///< of the gate, as a share
   double noise = -1;                 ///< see Gate
@@ -114,7 +114,7 @@ struct Comparison {
 std::string signed_percent(double share);
 
 /// REQUIRES: a run on each side. Any thread.
-Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> now, const ComparisonWishes& wishes);
+Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> now, const ComparisonOptions& options);
 
 /// Why the sides should not be compared: another number of ranks, or regions that only one side has. Any thread.
 std::vector<Finding> obstacles_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);

@@ -18,7 +18,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 
 #ifndef TAKT_CLI_HAS_MLFLOW
-SyncFolder open_mlflow(const SyncWishes& /*wishes*/) {
+SyncDirectory open_mlflow(const SyncOptions& /*wishes*/) {
   throw Error("this takt was built without MLflow; build it where libcurl is found, with TAKT_WITH_MLFLOW=ON");
 }
 #endif
@@ -31,7 +31,7 @@ const std::vector<Destination>& destinations() {
       {"wandb",
        "WANDB_API_KEY and the other variables of W&B's client; without a key its log is written, for wandb sync",
        &open_wandb},
-      {"tensorboard", "TAKT_TENSORBOARD_DIR, or the run folder: a file is written", &open_tensorboard},
+      {"tensorboard", "TAKT_TENSORBOARD_DIR, or the run directory: a file is written", &open_tensorboard},
   };
   return all;
 }
@@ -53,21 +53,21 @@ namespace {
 // TensorBoard reads every file that has "tfevents" in its name.
 constexpr const char* kUnderWay = "takt-sync.part";
 
-std::uint64_t size_of(const detail::FolderFiles& folder, const std::string& name) {
+std::uint64_t size_of(const detail::DirectoryFiles& directory, const std::string& name) {
   struct stat status = {};
-  return folder.look(name, status) && S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+  return directory.look(name, status) && S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 /// All of the journal as a new file, which takes the place of the one that may be there.
-Synced write_events(FolderTurn& turn, const std::shared_ptr<const detail::FolderFiles>& target, bool every_step) {
+Synced write_events(DirectoryTurn& turn, const std::shared_ptr<const detail::DirectoryFiles>& target, bool every_step) {
   const std::string name = detail::tensorboard_file(turn.run(), every_step);
   detail::TensorboardRun events(every_step);
   target->remove(kUnderWay);  // of a process that was killed
   if (!events.create(target, kUnderWay, turn.run())) {
-    throw Error(detail::tensorboard_fault("make", target->path(kUnderWay), errno));
+    throw Error(detail::tensorboard_error("make", target->path(kUnderWay), errno));
   }
-  const FolderTurn::Reading reading = turn.read([&](const Snapshot& snapshot, FolderTurn::Part part) {
-    return turn.lasts() && (part == FolderTurn::Part::job ? events.take_job(snapshot) : events.take(snapshot));
+  const DirectoryTurn::Reading reading = turn.read([&](const Snapshot& snapshot, DirectoryTurn::Part part) {
+    return turn.lasts() && (part == DirectoryTurn::Part::job ? events.take_job(snapshot) : events.take(snapshot));
   });
   const std::string path = target->path(name);
   const std::uint64_t before = size_of(*target, name);
@@ -79,23 +79,23 @@ Synced write_events(FolderTurn& turn, const std::shared_ptr<const detail::Folder
   const int why = errno;
   if (!placed) { target->remove(kUnderWay); }
   if (turn.is_lost()) { return {kRemains, turn.problem(), ""}; }
-  if (!whole || (is_more && !placed)) { throw Error(detail::tensorboard_fault("write", path, why)); }
+  if (!whole || (is_more && !placed)) { throw Error(detail::tensorboard_error("write", path, why)); }
   if (events.bytes() < before) {
     return {kLossy, path + " has more than the journal, and stays as it is; remove it to have what the journal has",
             ""};
   }
   const std::string values = detail::format("{} values are in {}", detail::human_count(events.values()), path);
-  return reading.ended ? Synced{0, values, turn.job_remark()}
-                       : Synced{kRemains, values + " so far; the run goes on", turn.job_remark()};
+  return reading.ended ? Synced{0, values, turn.job_warning()}
+                       : Synced{kRemains, values + " so far; the run goes on", turn.job_warning()};
 }
 
-Synced sync_events(const std::string& folder, const TensorboardOptions& options) {
-  FolderTurn turn(folder, detail::kTensorboard);
+Synced sync_events(const std::string& directory, const TensorboardOptions& options) {
+  DirectoryTurn turn(directory, detail::kTensorboard);
   Outcome outcome = Outcome::some;
   std::string why;
   if (!turn.begin(options.all_ranks, outcome, why)) { return {status_of(outcome), why, ""}; }
   std::string error;
-  const auto target = detail::tensorboard_folder(options.directory, turn.run(), *turn.files(), error);
+  const auto target = detail::tensorboard_directory(options.directory, turn.run(), *turn.files(), error);
   if (!error.empty()) { throw Error(error); }
   // As the file was begun, if it was.
   bool every_step = options.every_step;
@@ -107,11 +107,11 @@ Synced sync_events(const std::string& folder, const TensorboardOptions& options)
 
 }  // namespace
 
-SyncFolder open_tensorboard(const SyncWishes& wishes) {
+SyncDirectory open_tensorboard(const SyncOptions& sync) {
   TensorboardOptions options = TensorboardOptions::from_env();
-  options.every_step = wishes.every_step;
-  options.all_ranks = options.all_ranks || wishes.all_ranks;
-  return [=](const std::string& folder, const Watcher& /*watch*/) { return sync_events(folder, options); };
+  options.every_step = sync.every_step;
+  options.all_ranks = options.all_ranks || sync.all_ranks;
+  return [=](const std::string& directory, const Watcher& /*watch*/) { return sync_events(directory, options); };
 }
 
 }  // namespace cli

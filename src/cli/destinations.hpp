@@ -12,36 +12,36 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// What came of the delivery of one folder, in words.
+/// What came of the delivery of one directory, in words.
 struct Synced {
   int status = 0;
   std::string words;
-  std::string remark;  ///< what else is to be said of it; mostly empty
+  std::string warning;  ///< what else is to be said of it; mostly empty
 };
 
-/// Delivers the folder of one rank, and tells the watcher how far it is.
+/// Delivers the directory of one rank, and tells the watcher how far it is.
 /// \throws takt::Error for what the user has to change.
-using SyncFolder = std::function<Synced(const std::string& folder, const Watcher& watch)>;
+using SyncDirectory = std::function<Synced(const std::string& directory, const Watcher& watch)>;
 
 /// Where `takt sync` delivers to.
 struct Destination {
   const char* name;     ///< that --to takes
   const char* options;  ///< which variables say where it is, and who asks; for people
   /// Reads these variables. `wishes` come before them.
-  /// \throws takt::Error for what cannot work for any folder.
-  SyncFolder (*open)(const SyncWishes& wishes);
+  /// \throws takt::Error for what cannot work for any directory.
+  SyncDirectory (*open)(const SyncOptions& options);
 };
 
 /// All of them; the first one where no other is wished. Any thread.
 const std::vector<Destination>& destinations();
 
-/// The status of `takt sync` for a folder of which no more is known.
+/// The status of `takt sync` for a directory of which no more is known.
 int status_of(Outcome outcome) noexcept;
 
 // Of the table. Each is defined in the file of its destination.
-SyncFolder open_mlflow(const SyncWishes& wishes);
-SyncFolder open_wandb(const SyncWishes& wishes);
-SyncFolder open_tensorboard(const SyncWishes& wishes);
+SyncDirectory open_mlflow(const SyncOptions& options);
+SyncDirectory open_wandb(const SyncOptions& options);
+SyncDirectory open_tensorboard(const SyncOptions& options);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

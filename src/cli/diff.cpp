@@ -10,7 +10,7 @@
 #include "cli/diff_page.hpp"
 #include "cli/ls.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "report/text_table.hpp"
 
@@ -51,31 +51,31 @@ double share_from(const std::string& text, const char* option) {
   return value / 100;
 }
 
-using RunNames = std::map<std::string, std::string>;  // folders, by the identity of the run
+using RunNames = std::map<std::string, std::string>;  // directories, by the identity of the run
 
-/// The runs of one side, each once; a folder of runs stands for all of them.
+/// The runs of one side, each once; a directory of runs stands for all of them.
 /// \param other the runs of the other side, to which those of this one are added.
 /// \param drawn gets the first ranks of these; nullptr: there is no page.
 /// \throws takt::Error where one is on the other side, too.
 std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, RunNames& other, DrawnRuns* drawn,
-                                           bool is_new_side, std::vector<std::string>& remarks) {
+                                           bool is_new_side, std::vector<std::string>& warnings) {
   std::vector<detail::ComparedRun> runs;
   RunNames own;
   for (const std::string& each : given) {
-    for (const RunFolder& folder : all_runs(each, remarks)) {
-      if (folder.ranks.empty()) {
-        remarks.push_back(why_closed(folder.folder));
+    for (const RunDirectory& directory : all_runs(each, warnings)) {
+      if (directory.ranks.empty()) {
+        warnings.push_back(why_closed(directory.directory));
         continue;
       }
-      for (RunOfSide& run : compared_runs(folder, remarks)) {
+      for (RunOfSide& run : compared_runs(directory, warnings)) {
         if (const auto found = other.find(run.figures.identity); found != other.end()) {
           throw Error(detail::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
-                                     detail::printable(folder.folder), detail::printable(found->second)));
+                                     detail::printable(directory.directory), detail::printable(found->second)));
         }
-        const auto [place, is_new] = own.emplace(run.figures.identity, folder.folder);
+        const auto [place, is_new] = own.emplace(run.figures.identity, directory.directory);
         if (!is_new) {
-          remarks.push_back(detail::format("{} is the same run as {}, and counts once",
-                                           detail::printable(folder.folder), detail::printable(place->second)));
+          warnings.push_back(detail::format("{} is the same run as {}, and counts once",
+                                            detail::printable(directory.directory), detail::printable(place->second)));
           continue;
         }
         if (drawn != nullptr) { drawn->add(run.figures.name, run.first, is_new_side); }
@@ -124,25 +124,25 @@ detail::Statistic statistic_from(const std::string& word) {
   return Statistic::p25;
 }
 
-detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<detail::ComparedRun>& base,
-                                 const std::vector<detail::ComparedRun>& now) {
-  detail::ComparisonWishes gate;
-  gate.has_gate = !wishes.fail_on.empty();
-  if (gate.has_gate) { gate.threshold = share_from(wishes.fail_on, "--fail-on"); }
+detail::ComparisonOptions gate_of(const DiffOptions& options, const std::vector<detail::ComparedRun>& base,
+                                  const std::vector<detail::ComparedRun>& now) {
+  detail::ComparisonOptions gate;
+  gate.has_gate = !options.fail_on.empty();
+  if (gate.has_gate) { gate.threshold = share_from(options.fail_on, "--fail-on"); }
   if (gate.has_gate && gate.threshold <= 0) { throw Error("--fail-on has to be above 0 %: no number of runs shows 0"); }
-  if (!wishes.noise.empty()) { gate.noise = share_from(wishes.noise, "--noise"); }
-  gate.statistic = statistic_from(wishes.statistic);
-  if (gate.statistic == detail::Statistic::throughput && !wishes.regions.empty()) {
+  if (!options.noise.empty()) { gate.noise = share_from(options.noise, "--noise"); }
+  gate.statistic = statistic_from(options.statistic);
+  if (gate.statistic == detail::Statistic::throughput && !options.regions.empty()) {
     throw Error("--on throughput is of the step; leave out --region, or take --on mean");
   }
-  if (!gate.has_gate && !wishes.regions.empty()) { throw Error("--region says what --fail-on judges; give both"); }
+  if (!gate.has_gate && !options.regions.empty()) { throw Error("--region says what --fail-on judges; give both"); }
   std::set<std::string> paths;
   for (const auto* side : {&base, &now}) {
     for (const detail::ComparedRun& run : *side) {
       for (const auto& [path, region] : run.regions) { paths.insert(path); }
     }
   }
-  for (const std::string& each : wishes.regions) {
+  for (const std::string& each : options.regions) {
     const std::string path = region_path(each, paths);
     if (std::find(gate.regions.begin(), gate.regions.end(), path) == gate.regions.end()) {
       gate.regions.push_back(path);
@@ -151,37 +151,37 @@ detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<det
   return gate;
 }
 
-int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes) {
-  if (base.empty() || wishes.now.empty()) { throw Error("name the runs of both sides: takt diff BASE... -- NEW..."); }
-  std::vector<std::string> remarks;
+int compare_sides(const std::vector<std::string>& base, const DiffOptions& options) {
+  if (base.empty() || options.now.empty()) { throw Error("name the runs of both sides: takt diff BASE... -- NEW..."); }
+  std::vector<std::string> warnings;
   RunNames seen;
   DrawnRuns drawn;
-  DrawnRuns* const page = wishes.html.empty() ? nullptr : &drawn;
-  std::vector<detail::ComparedRun> before = read_side(base, seen, page, false, remarks);
-  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, page, true, remarks);
-  tell_remarks(remarks);
-  const detail::ComparisonWishes gate = gate_of(wishes, before, after);
+  DrawnRuns* const page = options.html.empty() ? nullptr : &drawn;
+  std::vector<detail::ComparedRun> before = read_side(base, seen, page, false, warnings);
+  std::vector<detail::ComparedRun> after = read_side(options.now, seen, page, true, warnings);
+  report_warnings(warnings);
+  const detail::ComparisonOptions gate = gate_of(options, before, after);
   const detail::Comparison comparison = compare_runs(std::move(before), std::move(after), gate);
-  if (!comparison.obstacles.empty() && wishes.reason.empty()) {
+  if (!comparison.obstacles.empty() && options.reason.empty()) {
     std::string why;
     for (const Finding& each : comparison.obstacles) { why += "\n  " + each.sentence; }
     throw Error("these runs cannot be compared:" + why + "\n  If they can, say why: --reason '...'");
   }
-  const std::string text = wishes.json ? diff_json(comparison, wishes.reason)
-                           : wishes.markdown
-                               ? diff_markdown(comparison, wishes.reason)
-                               : diff_text(comparison, wishes.reason, detail::page_on_stdout(wishes.drawn));
+  const std::string text = options.json ? diff_json(comparison, options.reason)
+                           : options.markdown
+                               ? diff_markdown(comparison, options.reason)
+                               : diff_text(comparison, options.reason, detail::page_on_stdout(options.drawn));
   detail::print(stdout, "{}", text);
-  if (!wishes.html.empty()) { write_page_file(wishes.html, diff_page(comparison, wishes.reason, drawn)); }
+  if (!options.html.empty()) { write_page_file(options.html, diff_page(comparison, options.reason, drawn)); }
   if (!comparison.has_gate || comparison.answer == detail::Answer::no_regression) { return 0; }
   return comparison.answer == detail::Answer::regression ? kRegression : kInconclusive;
 }
 
 }  // namespace
 
-int diff(const std::vector<std::string>& base, const DiffWishes& wishes) {
+int diff(const std::vector<std::string>& base, const DiffOptions& options) {
   try {
-    return compare_sides(base, wishes);
+    return compare_sides(base, options);
   } catch (const std::exception& error) {  // 1 would be a regression
     std::fprintf(stderr, "takt: %s\n", detail::printable_lines(failure_text(error)).c_str());
     return kUsage;
@@ -208,7 +208,7 @@ struct RankSteps {
 };
 
 /// A time of 0 ns, which is shorter than the clock can tell, counts as 1 ns: 0 has no logarithm.
-constexpr double kLeastNs = 1;
+constexpr double kMinNs = 1;
 
 /// A percentile of what was measured; 0 where that is too little. A bucket of the histogram counts as evenly filled.
 /// What that leaves open grows with the share that is in the bucket, and is the resolution.
@@ -224,7 +224,7 @@ detail::RunFigure percentile_of(const Summary& summary, double q) {
       const double width = static_cast<double>(Histogram::lowest_ns(bucket + 1)) - low;
       const double value = low + width * (q * n - before) / here;
       figure.value = std::max(
-          std::clamp(value, static_cast<double>(summary.min_ns()), static_cast<double>(summary.max_ns())), kLeastNs);
+          std::clamp(value, static_cast<double>(summary.min_ns()), static_cast<double>(summary.max_ns())), kMinNs);
       figure.resolution = width / figure.value / std::sqrt(12.0) * here / n;
     }
     before += here;
@@ -232,7 +232,7 @@ detail::RunFigure percentile_of(const Summary& summary, double q) {
   return figure;
 }
 detail::RunFigure mean_of(const Summary& summary) {
-  return {summary.measured_n() != 0 ? std::max(summary.mean_ns(), kLeastNs) : 0};
+  return {summary.measured_n() != 0 ? std::max(summary.mean_ns(), kMinNs) : 0};
 }
 
 /// What paths that read the same have done together.
@@ -286,12 +286,12 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
   return facts;
 }
 
-/// Copies of a folder are one run: they have its id, which a user may give again, and its beginning.
-std::string identity_of(const RunReading& run, const std::string& folder) {
+/// Copies of a directory are one run: they have its id, which a user may give again, and its beginning.
+std::string identity_of(const RunReading& run, const std::string& directory) {
   if (!run.sum.run.id.empty()) { return detail::format("{} {}", run.sum.run.id, run.sum.run.start_unix_ns); }
   std::error_code error;
-  const std::filesystem::path path = std::filesystem::canonical(folder, error);
-  return error ? folder : path.string();
+  const std::filesystem::path path = std::filesystem::canonical(directory, error);
+  return error ? directory : path.string();
 }
 
 void add_step(const RunReading& run, detail::ComparedRun& compared) {
@@ -337,10 +337,10 @@ std::map<std::string, Summary> regions_of_steps(const RunReading& run, const std
   return regions;
 }
 
-detail::ComparedRun figures_of_run(const RunReading& run, const std::string& folder) {
+detail::ComparedRun figures_of_run(const RunReading& run, const std::string& directory) {
   detail::ComparedRun compared;
-  compared.name = std::filesystem::path(folder).filename().string();
-  compared.identity = identity_of(run, folder);
+  compared.name = std::filesystem::path(directory).filename().string();
+  compared.identity = identity_of(run, directory);
   compared.start_unix_ns = run.sum.run.start_unix_ns;
   compared.ranks = run.ranks.size();
   compared.world_size = run.world_size;
@@ -361,8 +361,9 @@ detail::ComparedRun figures_of_run(const RunReading& run, const std::string& fol
 }
 
 /// \param ranks by place.
-detail::ComparedRun with_steps(const RunReading& run, const std::string& folder, const std::vector<RankSteps>& ranks) {
-  detail::ComparedRun compared = figures_of_run(run, folder);
+detail::ComparedRun with_steps(const RunReading& run, const std::string& directory,
+                               const std::vector<RankSteps>& ranks) {
+  detail::ComparedRun compared = figures_of_run(run, directory);
   const double steps = static_cast<double>(run.steps) * static_cast<double>(run.ranks.size());
   for (const auto& [name, times] : regions_of_steps(run, ranks)) {
     detail::RunRegion& region = compared.regions[name];
@@ -377,20 +378,20 @@ detail::ComparedRun with_steps(const RunReading& run, const std::string& folder,
 
 }  // namespace
 
-std::vector<RunOfSide> compared_runs(const RunFolder& folder, std::vector<std::string>& remarks) {
-  RunReader reader(folder.ranks);
-  std::vector<RankSteps> ranks(folder.ranks.size());  // by place
+std::vector<RunOfSide> compared_runs(const RunDirectory& directory, std::vector<std::string>& warnings) {
+  RunReader reader(directory.ranks);
+  std::vector<RankSteps> ranks(directory.ranks.size());  // by place
   std::vector<RunOfSide> runs;
   for (const RunProcesses& each : reader.runs()) {
     const RunReading run = read_run(reader, each, [&](const RunProcess& process) {
-      return read_rank(process.folder, [&](const Snapshot& snapshot) { ranks[process.place].add(snapshot); });
+      return read_rank(process.directory, [&](const Snapshot& snapshot) { ranks[process.place].add(snapshot); });
     });
-    if (run.readable()) { runs.push_back({with_steps(run, folder.folder, ranks), run.ranks.front().folder}); }
+    if (run.readable()) { runs.push_back({with_steps(run, directory.directory, ranks), run.ranks.front().directory}); }
   }
   const std::vector<std::string> not_read = reader.not_read();
-  remarks.insert(remarks.end(), not_read.begin(), not_read.end());
+  warnings.insert(warnings.end(), not_read.begin(), not_read.end());
   if (runs.empty()) {
-    throw Error(detail::printable(folder.folder) + " has nothing that could be compared; takt check says why");
+    throw Error(detail::printable(directory.directory) + " has nothing that could be compared; takt check says why");
   }
   return runs;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/comparison.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 
 #include <takt/config.hpp>
 
@@ -16,12 +16,12 @@ namespace cli {
 /// A run for a comparison.
 struct RunOfSide {
   detail::ComparedRun figures;
-  RankFolder first;  ///< of its ranks
+  RankDirectory first;  ///< of its ranks
 };
 
-/// Reads the runs in a folder for a comparison: one as a rule. What could not be read is told in `remarks`.
+/// Reads the runs in a directory for a comparison: one as a rule. What could not be read is told in `remarks`.
 /// \throws takt::Error where nothing can be read.
-std::vector<RunOfSide> compared_runs(const RunFolder& folder, std::vector<std::string>& remarks);
+std::vector<RunOfSide> compared_runs(const RunDirectory& directory, std::vector<std::string>& warnings);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

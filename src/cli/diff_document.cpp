@@ -102,12 +102,12 @@ std::string words_of(const std::string& figure) {
 }
 
 std::string names_of_runs(const std::vector<detail::ComparedRun>& runs) {
-  constexpr std::size_t kMostNamedRuns = 10;
+  constexpr std::size_t kMaxNamedRuns = 10;
   std::string text;
-  for (std::size_t at = 0; at < std::min(runs.size(), kMostNamedRuns); ++at) {
+  for (std::size_t at = 0; at < std::min(runs.size(), kMaxNamedRuns); ++at) {
     text += (at == 0 ? "" : ", ") + detail::fit(detail::printable(runs[at].name), 60);
   }
-  return text + (runs.size() > kMostNamedRuns ? ", ..." : "");
+  return text + (runs.size() > kMaxNamedRuns ? ", ..." : "");
 }
 
 std::string gate_line(const Comparison& comparison, const ComparedRegion& region) {
@@ -131,8 +131,8 @@ std::string gate_line(const Comparison& comparison, const ComparedRegion& region
            "; the sides were not run in turn, so that the machine may be what changed: run them in turn, or say "
            "by --noise by how much it changes at most";
   }
-  if (gate.runs_needed > detail::kMostRunsNeeded) {
-    return text + detail::format("; it takes more than {} runs a side", detail::kMostRunsNeeded);
+  if (gate.runs_needed > detail::kMaxRunsNeeded) {
+    return text + detail::format("; it takes more than {} runs a side", detail::kMaxRunsNeeded);
   }
   if (gate.runs_needed <= runs) {
     return text +

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "cli/diff_document.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "page/html.hpp"
 #include "page/page_data.hpp"
 #include "page/run_page.hpp"
@@ -23,10 +23,10 @@ using detail::Comparison;
 using detail::html_text;
 using PageJson = detail::JsonText;
 
-constexpr std::size_t kMostChanges = 100;
-constexpr std::size_t kMostTableRows = 600;
-constexpr std::size_t kMostListedOfASide = 100;
-constexpr std::size_t kMostBlocksOfARun = 512;
+constexpr std::size_t kMaxChanges = 100;
+constexpr std::size_t kMaxTableRows = 600;
+constexpr std::size_t kMaxListedOfASide = 100;
+constexpr std::size_t kMaxBlocksOfARun = 512;
 constexpr std::size_t kBytesOfAHistory = std::size_t{256} << 10U;
 
 PageJson change_json(const ComparedRegion& region) {
@@ -80,7 +80,7 @@ std::vector<double> typical_times(const detail::PageSeries& series) {
 }
 
 PageJson drawn_json(const DrawnRun& run, const detail::SeriesHistory& history) {
-  const detail::PageSeries series(history, kMostBlocksOfARun);
+  const detail::PageSeries series(history, kMaxBlocksOfARun);
   const std::vector<double> times = typical_times(series);
   std::vector<double> places = middles_of(series, series.bands.empty() ? 1 : series.blocks_a_band);
   places.resize(times.size());  // the last steps may have no sample
@@ -100,7 +100,7 @@ PageJson data_of(const Comparison& comparison, const DrawnRuns& drawn) {
   std::size_t shown = 0;
   std::size_t left_out = 0;
   for (const ComparedRegion& each : comparison.regions) {
-    if (shown == kMostChanges) {
+    if (shown == kMaxChanges) {
       ++left_out;
       continue;
     }
@@ -135,15 +135,15 @@ std::string numbers_of(const Comparison& comparison) {
   std::vector<detail::HtmlColumn> columns;
   for (const std::string& each : lines.front()) { columns.push_back({each, !columns.empty()}); }
   detail::HtmlTable table("numbers-table", "Figures of both sides", std::move(columns));
-  for (std::size_t at = 1; at < std::min(lines.size(), kMostTableRows); ++at) {
+  for (std::size_t at = 1; at < std::min(lines.size(), kMaxTableRows); ++at) {
     std::vector<std::string> cells = lines[at];
     const std::size_t indent = std::min(cells.front().find_first_not_of(' '), cells.front().size());
     cells.front().erase(0, indent);
     table.add(cells, indent / 2);
   }
-  if (lines.size() <= kMostTableRows) { return table.html(); }
+  if (lines.size() <= kMaxTableRows) { return table.html(); }
   return table.html() + detail::format("<p class=\"quiet\">{} further lines are in takt diff --json.</p>\n",
-                                       detail::human_count(lines.size() - kMostTableRows));
+                                       detail::human_count(lines.size() - kMaxTableRows));
 }
 
 std::string runs_text(const Comparison& comparison) {
@@ -151,7 +151,7 @@ std::string runs_text(const Comparison& comparison) {
       "runs-table", "The runs",
       {{"run"}, {"side"}, {"state"}, {"ranks", true}, {"step", true}, {"samples/s", true}, {"losses", true}});
   for (const auto* side : {&comparison.base, &comparison.now}) {
-    for (std::size_t at = 0; at < std::min(side->size(), kMostListedOfASide); ++at) {
+    for (std::size_t at = 0; at < std::min(side->size(), kMaxListedOfASide); ++at) {
       const detail::ComparedRun& run = (*side)[at];
       std::uint64_t losses = 0;
       for (const auto& [what, count] : run.losses) { losses = detail::bounded_sum(losses, count); }
@@ -161,7 +161,7 @@ std::string runs_text(const Comparison& comparison) {
                  run.items_per_s > 0 ? detail::human_rate(run.items_per_s) : "-", detail::human_count(losses)});
     }
   }
-  const auto beyond = [](const auto& side) { return side.size() - std::min(side.size(), kMostListedOfASide); };
+  const auto beyond = [](const auto& side) { return side.size() - std::min(side.size(), kMaxListedOfASide); };
   const std::size_t left_out = beyond(comparison.base) + beyond(comparison.now);
   if (left_out == 0) { return table.html(); }
   return table.html() +
@@ -198,7 +198,7 @@ std::string drawn_text(const DrawnRuns& drawn) {
 void DrawnRuns::add(const std::string& name, bool is_new, const std::function<void(StepHistory&)>& fill) {
   const auto of_side =
       std::count_if(runs_.begin(), runs_.end(), [&](const auto& each) { return each.is_new == is_new; });
-  if (static_cast<std::size_t>(of_side) >= kMostOfASide) {
+  if (static_cast<std::size_t>(of_side) >= kMaxOfASide) {
     ++left_out_;
     return;
   }
@@ -206,7 +206,7 @@ void DrawnRuns::add(const std::string& name, bool is_new, const std::function<vo
   fill(runs_.back().history);
 }
 
-void DrawnRuns::add(const std::string& name, const RankFolder& first, bool is_new) {
+void DrawnRuns::add(const std::string& name, const RankDirectory& first, bool is_new) {
   add(name, is_new,
       [&](StepHistory& history) { read_rank(first, [&](const Snapshot& snapshot) { history.add(snapshot); }); });
 }

@@ -5,7 +5,7 @@
 #include <takt/config.hpp>
 
 #include "cli/comparison.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "findings/step_history.hpp"
 
 #include <cstddef>
@@ -26,10 +26,10 @@ struct DrawnRun {
 /// The steps of the first runs of each side. A value; one thread at a time.
 class DrawnRuns {
  public:
-  static constexpr std::size_t kMostOfASide = 6;
+  static constexpr std::size_t kMaxOfASide = 6;
 
   /// Reads the steps of a run's first rank, unless the side has enough runs.
-  void add(const std::string& name, const RankFolder& first, bool is_new);
+  void add(const std::string& name, const RankDirectory& first, bool is_new);
   /// The same of steps that `fill` adds.
   void add(const std::string& name, bool is_new, const std::function<void(StepHistory&)>& fill);
   const std::vector<DrawnRun>& runs() const noexcept { return runs_; }

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t kPeekedBytes = std::size_t{16} << 10U;  // the frame of the run is the first one
 constexpr std::size_t kLastBytes = std::size_t{4} << 10U;     // and that of the end the last one
-constexpr std::size_t kMostSegmentsPeeked = 4;                // the last one may have nothing in it yet, or be damaged
+constexpr std::size_t kMaxSegmentsPeeked = 4;                 // the last one may have nothing in it yet, or be damaged
 
-std::vector<std::string> segment_names(const ReadableFolder& files) {
+std::vector<std::string> segment_names(const ReadableDirectory& files) {
   std::vector<std::pair<std::uint32_t, std::string>> numbered;
   for (const std::string& name : files.names()) {
     std::uint32_t number = 0;
@@ -46,15 +46,15 @@ bool any_frame(std::string_view bytes, See see) {
 
 bool take_run(const Frame& frame, RunInfo& run) {
   if (frame.type != static_cast<std::uint16_t>(FrameType::run)) { return false; }
-  RunInfo told;
+  RunInfo reported;
   Decoder decoder(frame.payload);
-  visit(decoder, told);
-  if (decoder.ok()) { run = std::move(told); }
+  visit(decoder, reported);
+  if (decoder.ok()) { run = std::move(reported); }
   return decoder.ok();
 }
 
 /// What the beginning of a segment says.
-void look_at_beginning(const ReadableFolder& files, const std::string& name, JournalPeek& peek) {
+void peek_first_segment(const ReadableDirectory& files, const std::string& name, JournalPeek& peek) {
   std::string bytes;
   if (!files.read(name, 0, kPeekedBytes, bytes) || bytes.size() < kSegmentHeaderBytes) { return; }
   SegmentHeader header;
@@ -65,7 +65,7 @@ void look_at_beginning(const ReadableFolder& files, const std::string& name, Jou
   peek.has_run = peek.has_run || any_frame(frames, [&](const Frame& frame) { return take_run(frame, peek.run); });
 }
 
-bool says_that_it_ended(const ReadableFolder& files, const std::string& name) {
+bool says_that_it_ended(const ReadableDirectory& files, const std::string& name) {
   struct stat status = {};
   if (!files.look(name, status)) { return false; }
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
@@ -78,14 +78,14 @@ bool says_that_it_ended(const ReadableFolder& files, const std::string& name) {
 
 }  // namespace
 
-JournalPeek peek_journal(const ReadableFolder& files) {
+JournalPeek peek_journal(const ReadableDirectory& files) {
   JournalPeek peek;
   const std::vector<std::string> segments = segment_names(files);
   if (segments.empty()) { return peek; }
   peek.ended = says_that_it_ended(files, segments.back());
-  const std::size_t most = std::min(segments.size(), kMostSegmentsPeeked);
-  for (std::size_t at = 0; at < most && !(peek.has_run && peek.journal != 0); ++at) {
-    look_at_beginning(files, segments[segments.size() - 1 - at], peek);
+  const std::size_t max = std::min(segments.size(), kMaxSegmentsPeeked);
+  for (std::size_t at = 0; at < max && !(peek.has_run && peek.journal != 0); ++at) {
+    peek_first_segment(files, segments[segments.size() - 1 - at], peek);
   }
   return peek;
 }

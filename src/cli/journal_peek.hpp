@@ -4,14 +4,14 @@
 
 #include <takt/snapshot.hpp>
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 
 #include <cstdint>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whose journal lies in a folder, told by a few of its bytes.
+/// Whose journal lies in a directory, told by a few of its bytes.
 struct JournalPeek {
   bool has_run = false;       ///< `run` is what the journal says, but for its groups
   RunInfo run;                ///< as of its last segment
@@ -20,8 +20,8 @@ struct JournalPeek {
 };
 
 /// Reads the beginnings of as few segments as it takes, and the end of the last one. Whatever is in the files, it reads
-/// a few MiB at most. One thread at a time per folder.
-JournalPeek peek_journal(const ReadableFolder& files);
+/// a few MiB at most. One thread at a time per directory.
+JournalPeek peek_journal(const ReadableDirectory& files);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

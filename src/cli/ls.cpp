@@ -33,7 +33,7 @@ namespace {
 using detail::JsonText;
 /// A line of the list.
 struct ListedRun {
-  std::string folder;
+  std::string directory;
   RunReading run;  // of the ranks without their figures
 };
 
@@ -50,12 +50,12 @@ bool has_note(const LsNotes& notes, const std::string& wanted) {
   return found != notes.end() && (sign == std::string::npos || fits_pattern(wanted.substr(sign + 1), found->second));
 }
 
-bool is_wanted(const RunReading& run, const LsWishes& wishes) {
+bool is_wanted(const RunReading& run, const LsOptions& options) {
   const auto has_all = [](const std::vector<std::string>& wanted, const LsNotes& notes) {
     return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& each) { return has_note(notes, each); });
   };
-  return (wishes.name.empty() || fits_pattern(wishes.name, run.sum.run.name)) &&
-         has_all(wishes.params, run.sum.params) && has_all(wishes.tags, run.sum.tags);
+  return (options.name.empty() || fits_pattern(options.name, run.sum.run.name)) &&
+         has_all(options.params, run.sum.params) && has_all(options.tags, run.sum.tags);
 }
 
 JsonText ls_json(const ListedRun& listed) {
@@ -63,7 +63,7 @@ JsonText ls_json(const ListedRun& listed) {
   const Throughput& throughput = run.throughput;
   return {{"run_id", run.sum.run.id},
           {"name", run.sum.run.name},
-          {"directory", listed.folder},
+          {"directory", listed.directory},
           {"start_unix_ns", run.sum.run.start_unix_ns},
           {"ranks", run.ranks.size()},
           {"world_size", run.world_size},
@@ -81,11 +81,11 @@ constexpr detail::TextColumn kLsColumns[] = {
 
 detail::TextTable::Line ls_line(const ListedRun& listed) {
   const RunReading& run = listed.run;
-  const std::filesystem::path folder(listed.folder);
+  const std::filesystem::path directory(listed.directory);
   const std::string ranks = run.ranks.size() == run.world_size
                                 ? detail::format("{}", run.world_size)
                                 : detail::format("{} of {}", run.ranks.size(), run.world_size);
-  return {detail::fit(detail::printable(folder.filename().string()), 60),
+  return {detail::fit(detail::printable(directory.filename().string()), 60),
           0,
           {detail::fit(detail::printable(run.sum.run.name), 30), detail::utc_text(run.sum.run.start_unix_ns), ranks,
            detail::human_count(run.steps),
@@ -103,7 +103,7 @@ void print_list(const std::vector<ListedRun>& runs, const ConsoleOptions& drawn)
   detail::print(stdout, "{}", page.text());
 }
 
-/// Newest first; of those that began at once in order of their folders.
+/// Newest first; of those that began at once in order of their directories.
 void sort_by_age(std::vector<ListedRun>& runs) {
   std::stable_sort(runs.begin(), runs.end(), [](const ListedRun& a, const ListedRun& b) {
     return a.run.sum.run.start_unix_ns > b.run.sum.run.start_unix_ns;
@@ -112,34 +112,34 @@ void sort_by_age(std::vector<ListedRun>& runs) {
 
 }  // namespace
 
-int ls(const std::string& folder, const LsWishes& wishes) {
-  std::vector<std::string> remarks;
-  const std::vector<RunFolder> folders =
-      all_runs(folder.empty() ? SessionOptions::from_env().directory : folder, remarks);
-  tell_remarks(remarks);
+int ls(const std::string& directory, const LsOptions& options) {
+  std::vector<std::string> warnings;
+  const std::vector<RunDirectory> directories =
+      all_runs(directory.empty() ? SessionOptions::from_env().directory : directory, warnings);
+  report_warnings(warnings);
   std::vector<ListedRun> runs;
   bool all = true;
-  for (const RunFolder& each : folders) {
-    if (each.ranks.empty()) { tell_remarks({why_closed(each.folder)}); }
+  for (const RunDirectory& each : directories) {
+    if (each.ranks.empty()) { report_warnings({why_closed(each.directory)}); }
     RunReader reader(each.ranks);
     for (const RunProcesses& processes : reader.runs()) {
-      RunReading run = read_run(reader, processes, [](const RunProcess& rank) { return read_rank(rank.folder); });
-      if (!run.readable() || !is_wanted(run, wishes)) { continue; }
+      RunReading run = read_run(reader, processes, [](const RunProcess& rank) { return read_rank(rank.directory); });
+      if (!run.readable() || !is_wanted(run, options)) { continue; }
       for (Rank& rank : run.ranks) { rank.snapshot = Snapshot(); }  // of thousands of runs only their sums stay
-      runs.push_back({each.folder, std::move(run)});
+      runs.push_back({each.directory, std::move(run)});
     }
-    all = reader.tell_not_read() && all && !each.ranks.empty();
+    all = reader.report_not_read() && all && !each.ranks.empty();
   }
   sort_by_age(runs);
-  if (wishes.json) {
+  if (options.json) {
     JsonText list = JsonText::array();
     for (const ListedRun& run : runs) { list.push_back(ls_json(run)); }
     const JsonText document = {{"schema", "takt-ls/1"}, {"runs", list}};
     detail::print(stdout, "{}\n", detail::printable_json(document.indented()));
   } else if (!runs.empty()) {
-    print_list(runs, wishes.drawn);
+    print_list(runs, options.drawn);
   }
-  if (runs.empty() && all) { tell_remarks({detail::format("none of {} runs is as you ask", folders.size())}); }
+  if (runs.empty() && all) { report_warnings({detail::format("none of {} runs is as you ask", directories.size())}); }
   return all ? 0 : kBroken;
 }
 
@@ -174,13 +174,13 @@ Ending state_of(const std::vector<Rank>& ranks) noexcept {
   return worst;
 }
 
-std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept {
-  std::uint64_t most = 0;
+std::uint64_t max_steps(const std::vector<Rank>& ranks) noexcept {
+  std::uint64_t max = 0;
   for (const Rank& rank : ranks) {
     std::map<std::uint32_t, std::uint64_t> of_batch;  // of all threads
-    for (const SeriesSteps& each : rank.steps) { most = std::max(most, of_batch[each.batch] += each.steps); }
+    for (const SeriesSteps& each : rank.steps) { max = std::max(max, of_batch[each.batch] += each.steps); }
   }
-  return most;
+  return max;
 }
 
 JobThroughput main_throughput(const Snapshot& sum) {
@@ -200,9 +200,9 @@ RunReading read_run(RunReader& reader, const RunProcesses& run, const RunReader:
   });
   if (!reading.readable()) { return reading; }
   reading.world_size = done.world;
-  reading.remarks = std::move(done.remarks);
+  reading.warnings = std::move(done.warnings);
   reading.state = state_of(reading.ranks);
-  reading.steps = most_steps(reading.ranks);
+  reading.steps = max_steps(reading.ranks);
   reading.sum = sum.take();
   const JobThroughput main = main_throughput(reading.sum);
   if (main.series == 0) { return reading; }

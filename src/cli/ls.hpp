@@ -20,7 +20,7 @@ namespace cli {
 struct RunReading {
   std::vector<Rank> ranks;             ///< in order
   std::size_t world_size = 0;          ///< ranks that it should have
-  std::vector<std::string> remarks;    ///< who is left out and why
+  std::vector<std::string> warnings;   ///< who is left out and why
   Ending state = Ending::silent;       ///< the worst of its ranks'
   std::uint64_t steps = 0;             ///< of the rank that has most
   Snapshot sum;                        ///< of the ranks, without rows
@@ -38,7 +38,7 @@ RunReading read_run(RunReader& reader, const RunProcesses& run, const RunReader:
 Ending state_of(const std::vector<Rank>& ranks) noexcept;
 
 /// The most steps that a rank took at one Batch path, on all its threads together.
-std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept;
+std::uint64_t max_steps(const std::vector<Rank>& ranks) noexcept;
 
 /// Of the Batch in which the run spent most; without a Batch all 0. `sum` is of all ranks.
 JobThroughput main_throughput(const Snapshot& sum);

@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/merged_file.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "journal/journal_format.hpp"
 #include "report/trace.hpp"
@@ -48,14 +48,14 @@ void must_be_free(const std::string& file, bool force) {
 /// Returns whether all of it could be read.
 bool write_rank(const RankToMerge& rank, detail::MergedWriter& out) {
   const FilesToMerge files(rank);
-  tell_remarks(files.remarks());
-  const std::string folder = rank.run + "/" + rank.rank;
-  out.add_folder(folder, files.changed_unix_ns());
-  bool good = files.remarks().empty();
+  report_warnings(files.warnings());
+  const std::string directory = rank.run + "/" + rank.rank;
+  out.add_directory(directory, files.changed_unix_ns());
+  bool good = files.warnings().empty();
   for (const FileToMerge& each : files.all()) {
     std::string why;
-    if (out.add_file(folder + "/" + each.name, *each.from, each.name, why)) { continue; }
-    tell_remarks({detail::format("{} {}", detail::printable(each.from->path(each.name)), why)});
+    if (out.add_file(directory + "/" + each.name, *each.from, each.name, why)) { continue; }
+    report_warnings({detail::format("{} {}", detail::printable(each.from->path(each.name)), why)});
     good = false;
   }
   return good;
@@ -63,26 +63,26 @@ bool write_rank(const RankToMerge& rank, detail::MergedWriter& out) {
 
 }  // namespace
 
-int merge(const std::vector<std::string>& folders, const std::string& file, bool force) {
+int merge(const std::vector<std::string>& directories, const std::string& file, bool force) {
   must_be_free(file, force);
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   MergePlan plan;
   bool good = true;
-  for (const std::string& each : folders) {
-    for (const RunFolder& run : all_runs(each, remarks)) {
+  for (const std::string& each : directories) {
+    for (const RunDirectory& run : all_runs(each, warnings)) {
       plan.add(run);
-      if (run.ranks.empty()) { remarks.push_back(why_closed(run.folder)); }
+      if (run.ranks.empty()) { warnings.push_back(why_closed(run.directory)); }
       good = good && !run.ranks.empty() && are_whole(run.ranks);
     }
   }
-  tell_remarks(remarks);
-  tell_remarks(plan.remarks());
+  report_warnings(warnings);
+  report_warnings(plan.warnings());
   good = good && plan.is_clear();
   detail::MergedWriter out(file);
   std::set<std::string> runs;
   const std::vector<RankToMerge> ranks = plan.ranks();
   for (const RankToMerge& each : ranks) {
-    if (runs.insert(each.run).second) { out.add_folder(each.run, 0); }
+    if (runs.insert(each.run).second) { out.add_directory(each.run, 0); }
     good = write_rank(each, out) && good;
   }
   out.finish();
@@ -97,15 +97,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kComparedAtOnce = std::size_t{1} << 20U;
-constexpr std::size_t kMostNumbers = 16;
+constexpr std::size_t kMaxNumbers = 16;
 
 /// "0, 1, 2, ...".
 std::string first_numbers(const std::vector<int>& numbers) {
   std::string text;
-  for (std::size_t at = 0; at < std::min(numbers.size(), kMostNumbers); ++at) {
+  for (std::size_t at = 0; at < std::min(numbers.size(), kMaxNumbers); ++at) {
     text += detail::format("{}{}", at == 0 ? "" : ", ", numbers[at]);
   }
-  return numbers.size() > kMostNumbers ? text + ", ..." : text;
+  return numbers.size() > kMaxNumbers ? text + ", ..." : text;
 }
 
 /// The name, or this one with a number where it is taken.
@@ -116,22 +116,22 @@ std::string free_name(const std::string& name, IsTaken is_taken) {
   return free;
 }
 
-/// As Takt names the folder of a rank, where it is called otherwise.
-std::string rank_name(const RankFolder& folder, const detail::JournalPeek& peek) {
-  if (folder.name().rfind("rank-", 0) == 0) { return folder.name(); }
+/// As Takt names the directory of a rank, where it is called otherwise.
+std::string rank_name(const RankDirectory& directory, const detail::JournalPeek& peek) {
+  if (directory.name().rfind("rank-", 0) == 0) { return directory.name(); }
   const RunInfo& run = peek.run;
-  return peek.has_run ? detail::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid) : "rank-" + folder.name();
+  return peek.has_run ? detail::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid) : "rank-" + directory.name();
 }
 
-/// The folder that it is in, by the whole path.
-std::string parent_of(const RankFolder& folder) {
+/// The directory that it is in, by the whole path.
+std::string parent_of(const RankDirectory& directory) {
   std::error_code error;
-  const fs::path path = fs::absolute(folder.path(), error);
+  const fs::path path = fs::absolute(directory.path(), error);
   return error ? "" : path.lexically_normal().parent_path().string();
 }
 
 /// Whether the file of that name begins with all that the other one has.
-bool begins_with_file(const detail::ReadableFolder& longer, const detail::ReadableFolder& shorter,
+bool begins_with_file(const detail::ReadableDirectory& longer, const detail::ReadableDirectory& shorter,
                       const std::string& name) {
   for (std::uint64_t at = 0;; at += kComparedAtOnce) {
     std::string ours;
@@ -145,7 +145,7 @@ bool begins_with_file(const detail::ReadableFolder& longer, const detail::Readab
 }
 
 /// Whether the journal has all that the other one has.
-bool has_all_of(const detail::ReadableFolder& longer, const detail::ReadableFolder& shorter) {
+bool has_all_of(const detail::ReadableDirectory& longer, const detail::ReadableDirectory& shorter) {
   for (const std::string& name : shorter.names()) {
     std::uint32_t number = 0;
     if (detail::parse_segment_name(name, number) && !begins_with_file(longer, shorter, name)) { return false; }
@@ -155,14 +155,15 @@ bool has_all_of(const detail::ReadableFolder& longer, const detail::ReadableFold
 
 }  // namespace
 
-void MergePlan::add(const RunFolder& run) {
-  for (const RankFolder& each : run.ranks) { add_rank(each); }
+void MergePlan::add(const RunDirectory& run) {
+  for (const RankDirectory& each : run.ranks) { add_rank(each); }
 }
 
-/// Its name in the file. A run is the same by its id, as on each node its ranks may lie in another folder, or else by
-/// the folder that its ranks lie in.
-std::string MergePlan::run_of(const RankFolder& folder, const detail::JournalPeek& peek) {
-  const std::string parent = parent_of(folder);
+/// Its name in the file. A run is the same by its id, as on each node its ranks may lie in another directory, or else
+/// by
+/// the directory that its ranks lie in.
+std::string MergePlan::run_of(const RankDirectory& directory, const detail::JournalPeek& peek) {
+  const std::string parent = parent_of(directory);
   if (const auto known = by_id_.find(peek.run.id); peek.has_run && known != by_id_.end()) { return known->second; }
   const auto known = by_parent_.find(parent);
   std::string name = known != by_parent_.end() ? known->second : fs::path(parent).filename().string();
@@ -179,29 +180,30 @@ std::string MergePlan::run_of(const RankFolder& folder, const detail::JournalPee
 
 /// Of two of one journal the longer one stays. Returns whether one has all that the other has.
 bool MergePlan::join(RankToMerge& rank, const RankToMerge& other) {
-  const std::shared_ptr<const detail::ReadableFolder> ours = rank.folder.open();
-  const std::shared_ptr<const detail::ReadableFolder> theirs = other.folder.open();
+  const std::shared_ptr<const detail::ReadableDirectory> ours = rank.directory.open();
+  const std::shared_ptr<const detail::ReadableDirectory> theirs = other.directory.open();
   if (has_all_of(*ours, *theirs)) {
-    rank.copies.push_back(other.folder);
+    rank.copies.push_back(other.directory);
     return true;
   }
   if (has_all_of(*theirs, *ours)) {
-    rank.copies.push_back(std::exchange(rank.folder, other.folder));
+    rank.copies.push_back(std::exchange(rank.directory, other.directory));
     rank.goes_on = other.goes_on;
     return true;
   }
-  remarks_.push_back(detail::format("{} and {} are journals of one process, and differ; both go in",
-                                    detail::printable(rank.folder.path()), detail::printable(other.folder.path())));
+  warnings_.push_back(detail::format("{} and {} are journals of one process, and differ; both go in",
+                                     detail::printable(rank.directory.path()),
+                                     detail::printable(other.directory.path())));
   is_clear_ = false;
   return false;
 }
 
-void MergePlan::add_rank(const RankFolder& folder) {
+void MergePlan::add_rank(const RankDirectory& directory) {
   std::string why;  // takt report tells it
-  const detail::JournalPeek peek = look_at_journal(folder, why);
-  RankToMerge rank = {run_of(folder, peek), rank_name(folder, peek), folder, {}};
+  const detail::JournalPeek peek = peek_journal(directory, why);
+  RankToMerge rank = {run_of(directory, peek), rank_name(directory, peek), directory, {}};
   rank.number = peek.run.rank;
-  rank.goes_on = peek.has_run && !peek.ended && ending_without_word(*folder.open(), peek.run) == Ending::running;
+  rank.goes_on = peek.has_run && !peek.ended && ending_without_word(*directory.open(), peek.run) == Ending::running;
   const std::string path = rank.run + "/" + rank.rank;
   const std::string identity = peek.journal != 0 ? detail::format("{}//{:x}", rank.run, peek.journal) : path;
   const auto [place, is_new] = known_.try_emplace(identity, ranks_.size());
@@ -220,8 +222,8 @@ std::vector<RankToMerge> MergePlan::ranks() const {
   return all;
 }
 
-std::vector<std::string> MergePlan::remarks() const {
-  std::vector<std::string> all = remarks_;
+std::vector<std::string> MergePlan::warnings() const {
+  std::vector<std::string> all = warnings_;
   std::map<std::string, std::vector<int>> running;  // numbers of ranks, by run
   for (const RankToMerge& each : ranks_) {
     if (each.goes_on) { running[each.run].push_back(each.number); }
@@ -264,10 +266,10 @@ const KnownFile* known_file(const std::string& name) {
 }
 
 /// Why the file stays out; empty: it goes in. One that is empty, or that nobody may read, is told by who copies it.
-std::string why_out(const detail::ReadableFolder& files, const std::string& name, const KnownFile& known,
+std::string why_out(const detail::ReadableDirectory& files, const std::string& name, const KnownFile& known,
                     const struct stat& status) {
   if (!S_ISREG(status.st_mode)) { return "is no file"; }
-  if (static_cast<std::uint64_t>(status.st_size) > FilesToMerge::kMostBytes) { return "is longer than 1 GiB"; }
+  if (static_cast<std::uint64_t>(status.st_size) > FilesToMerge::kMaxBytes) { return "is longer than 1 GiB"; }
   std::string bytes;
   if (!files.read(name, 0, kFirstBytes, bytes) || bytes.empty()) { return ""; }
   const auto has = [&](std::string_view word) { return bytes.find(word) != std::string::npos; };
@@ -277,13 +279,13 @@ std::string why_out(const detail::ReadableFolder& files, const std::string& name
 }  // namespace
 
 FilesToMerge::FilesToMerge(const RankToMerge& rank) {
-  add_from(rank.folder, true);
-  for (const RankFolder& each : rank.copies) { add_from(each, false); }
+  add_from(rank.directory, true);
+  for (const RankDirectory& each : rank.copies) { add_from(each, false); }
   std::sort(all_.begin(), all_.end(), [](const FileToMerge& a, const FileToMerge& b) { return a.name < b.name; });
 }
 
-void FilesToMerge::add_from(const RankFolder& folder, bool with_journal) {
-  const std::shared_ptr<const detail::ReadableFolder> files = folder.open();
+void FilesToMerge::add_from(const RankDirectory& directory, bool with_journal) {
+  const std::shared_ptr<const detail::ReadableDirectory> files = directory.open();
   for (const std::string& name : files->names()) {
     const KnownFile* const known = known_file(name);
     struct stat status = {};
@@ -291,7 +293,7 @@ void FilesToMerge::add_from(const RankFolder& folder, bool with_journal) {
     const bool is_there = std::any_of(all_.begin(), all_.end(), [&](const FileToMerge& at) { return at.name == name; });
     if (is_there) { continue; }
     if (const std::string why = why_out(*files, name, *known, status); !why.empty()) {
-      remarks_.push_back(detail::format("{} {}, and stays out", detail::printable(files->path(name)), why));
+      warnings_.push_back(detail::format("{} {}, and stays out", detail::printable(files->path(name)), why));
       continue;
     }
     all_.push_back({name, files});

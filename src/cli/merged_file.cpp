@@ -21,7 +21,7 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kCopiedAtOnce = std::size_t{1} << 20U;
-constexpr std::size_t kLongestEntryName = 255;  // of one folder or file
+constexpr std::size_t kLongestEntryName = 255;  // of one directory or file
 // Of a path whose parts are as long as a file system lets them be, and a time.
 constexpr std::uint64_t kLongestExtension = std::uint64_t{16} << 10U;
 
@@ -45,9 +45,9 @@ bool read_exactly(const Descriptor& file, std::uint64_t at, std::uint64_t count,
 
 std::string shown_entry(const TarEntry& entry) { return fit_end(printable(entry.path), 120); }
 
-class MergedFolder final : public ReadableFolder {
+class MergedDirectory final : public ReadableDirectory {
  public:
-  MergedFolder(std::shared_ptr<const MergedFile> file, const std::string& path, MergedFile::Files files)
+  MergedDirectory(std::shared_ptr<const MergedFile> file, const std::string& path, MergedFile::Files files)
       : file_(std::move(file)), path_(path), files_(std::move(files)) {}
 
   const std::string& path() const noexcept override { return path_; }
@@ -70,13 +70,13 @@ class MergedFolder final : public ReadableFolder {
     return true;
   }
 
-  bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const override {
+  bool read(const std::string& name, std::uint64_t offset, std::size_t max, std::string& bytes) const override {
     const auto found = files_.find(name);
     errno = ENOENT;
     if (found == files_.end()) { return false; }
     const std::uint64_t from = std::min(offset, found->second.bytes);
     return read_at(file_->file().number(), found->second.begin + from,
-                   static_cast<std::size_t>(std::min<std::uint64_t>(most, found->second.bytes - from)), bytes);
+                   static_cast<std::size_t>(std::min<std::uint64_t>(max, found->second.bytes - from)), bytes);
   }
 
  private:
@@ -87,13 +87,13 @@ class MergedFolder final : public ReadableFolder {
 
 }  // namespace
 
-std::shared_ptr<const ReadableFolder> merged_folder(std::shared_ptr<const MergedFile> file, const std::string& run,
-                                                    const std::string& rank) {
+std::shared_ptr<const ReadableDirectory> merged_directory(std::shared_ptr<const MergedFile> file,
+                                                          const std::string& run, const std::string& rank) {
   const auto ranks = file->runs().find(run);
   MergedFile::Files files;
   if (ranks != file->runs().end() && ranks->second.count(rank) != 0) { files = ranks->second.at(rank); }
   const std::string path = file->path() + "/" + run + "/" + rank;
-  return std::make_shared<MergedFolder>(std::move(file), path, std::move(files));
+  return std::make_shared<MergedDirectory>(std::move(file), path, std::move(files));
 }
 
 bool MergedFile::is_one(const Descriptor& file) {
@@ -112,20 +112,22 @@ MergedFile::MergedFile(Descriptor file, std::string path) : file_(std::move(file
     throw Error(printable(path_) + " is of a newer version than this one; read it with a newer Takt");
   }
   read_entries();
-  if (untold_ > 0) { remarks_.push_back(detail::format("{}: {} more of this kind", printable(path_), untold_)); }
-}
-
-void MergedFile::remark(const std::string& line) {
-  if (remarks_.size() < kMostRemarks) {
-    remarks_.push_back(printable(path_) + ": " + line);
-  } else {
-    ++untold_;
+  if (unreported_ > 0) {
+    warnings_.push_back(detail::format("{}: {} more of this kind", printable(path_), unreported_));
   }
 }
 
-void MergedFile::tell_damage(const std::string& line) {
+void MergedFile::warning(const std::string& line) {
+  if (warnings_.size() < kMaxWarnings) {
+    warnings_.push_back(printable(path_) + ": " + line);
+  } else {
+    ++unreported_;
+  }
+}
+
+void MergedFile::report_damage(const std::string& line) {
   is_whole_ = false;
-  remark(line);
+  warning(line);
 }
 
 /// Goes from header to header; where one is damaged, from block to block up to the next one.
@@ -139,9 +141,9 @@ void MergedFile::read_entries() {
   std::size_t entries = 0;
   std::uint64_t at = 0;
   std::uint64_t damage = 0;  // it begins there, if that is not `at`
-  const auto tell_passed_over = [&] {
+  const auto report_passed_over = [&] {
     if (damage == at) { return; }
-    tell_damage(
+    report_damage(
         detail::format("no entry begins at byte {}, where one should; {} bytes are passed over", damage, at - damage));
   };
   while (read_exactly(file_, at, kTarBlock, block) && block != end_mark) {
@@ -151,63 +153,63 @@ void MergedFile::read_entries() {
       extension.clear();
       continue;
     }
-    tell_passed_over();
+    report_passed_over();
     const std::uint64_t begin = at + kTarBlock;
     extend(entry, at, extension);
     limit(entry, file_bytes - std::min(begin, file_bytes));
-    const bool is_entry = entry.type == TarEntry::kFile || entry.type == TarEntry::kFolder;
-    if (is_entry && ++entries > kMostEntries) {
-      return remark(detail::format("it has more than {} entries; the others are not read", kMostEntries));
+    const bool is_entry = entry.type == TarEntry::kFile || entry.type == TarEntry::kDirectory;
+    if (is_entry && ++entries > kMaxEntries) {
+      return warning(detail::format("it has more than {} entries; the others are not read", kMaxEntries));
     }
     if (is_entry) { add(entry, begin); }
     at = damage = begin + tar_blocks(entry.bytes);
   }
-  tell_passed_over();
-  if (block != end_mark) { tell_damage("it ends without the mark of its end: it is cut off"); }
+  report_passed_over();
+  if (block != end_mark) { report_damage("it ends without the mark of its end: it is cut off"); }
 }
 
 /// Puts into the entry what the extended header in front of it says. Of an extended header, reads that.
 void MergedFile::extend(TarEntry& entry, std::uint64_t at, std::string& extension) {
   if (entry.type != TarEntry::kExtension) {
     if (parse_tar_extension(std::exchange(extension, ""), entry)) { return; }
-    return tell_damage(detail::format("what is said in front of byte {} of the next entry cannot be read", at));
+    return report_damage(detail::format("what is said in front of byte {} of the next entry cannot be read", at));
   }
   if (entry.bytes <= kLongestExtension && read_exactly(file_, at + kTarBlock, entry.bytes, extension)) { return; }
   extension.clear();
-  tell_damage(detail::format("what is said at byte {} of the next entry cannot be read", at));
+  report_damage(detail::format("what is said at byte {} of the next entry cannot be read", at));
 }
 
 /// Leaves the entry no more bytes than there are. What is no file has none, whatever it says.
 void MergedFile::limit(TarEntry& entry, std::uint64_t left) {
   const bool is_extension = entry.type == TarEntry::kExtension || entry.type == TarEntry::kDefaults;
   if (!is_extension && entry.type != TarEntry::kFile) { entry.bytes = 0; }
-  if (!is_extension && entry.type != TarEntry::kFile && entry.type != TarEntry::kFolder) {
-    tell_damage(shown_entry(entry) + " is no file, but a link or a device; it is passed over");
+  if (!is_extension && entry.type != TarEntry::kFile && entry.type != TarEntry::kDirectory) {
+    report_damage(shown_entry(entry) + " is no file, but a link or a device; it is passed over");
   }
   if (entry.bytes <= left) { return; }
-  tell_damage(detail::format("{} is cut off: of {} bytes {} are there", shown_entry(entry), entry.bytes, left));
+  report_damage(detail::format("{} is cut off: of {} bytes {} are there", shown_entry(entry), entry.bytes, left));
   entry.bytes = left;
 }
 
 void MergedFile::add(const TarEntry& entry, std::uint64_t begin) {
   std::string_view path = entry.path;
-  const bool is_folder = entry.type == TarEntry::kFolder;
-  if (is_folder && !path.empty() && path.back() == '/') { path.remove_suffix(1); }
+  const bool is_directory = entry.type == TarEntry::kDirectory;
+  if (is_directory && !path.empty() && path.back() == '/') { path.remove_suffix(1); }
   const std::vector<std::string> names = entry_names(path);
   const bool of_takt = names.size() < 2 || names[1].rfind("rank-", 0) == 0;
   if (names.empty()) {
-    remark(shown_entry(entry) + " is a name that cannot be; it is passed over");
-  } else if (is_folder && names.size() == 1) {
+    warning(shown_entry(entry) + " is a name that cannot be; it is passed over");
+  } else if (is_directory && names.size() == 1) {
     runs_.try_emplace(names[0]);
-  } else if (is_folder && names.size() == 2 && of_takt) {
+  } else if (is_directory && names.size() == 2 && of_takt) {
     runs_[names[0]].try_emplace(names[1]);
-  } else if (!is_folder && names.size() == 3 && of_takt) {
+  } else if (!is_directory && names.size() == 3 && of_takt) {
     const File file = {begin, entry.bytes, entry.changed_unix_ns};
     if (!runs_[names[0]][names[1]].insert_or_assign(names[2], file).second) {
-      remark(shown_entry(entry) + " is in it twice; the last one counts, as it does for tar");
+      warning(shown_entry(entry) + " is in it twice; the last one counts, as it does for tar");
     }
   } else if (path != kMergedMark) {
-    remark(shown_entry(entry) + " is nothing of Takt's; it is passed over");
+    warning(shown_entry(entry) + " is nothing of Takt's; it is passed over");
   }
 }
 
@@ -236,11 +238,11 @@ void MergedWriter::fail() {
   throw Error(why);
 }
 
-void MergedWriter::add_folder(const std::string& path, std::int64_t changed_unix_ns) {
-  write(tar_header({path, TarEntry::kFolder, 0, changed_unix_ns}));
+void MergedWriter::add_directory(const std::string& path, std::int64_t changed_unix_ns) {
+  write(tar_header({path, TarEntry::kDirectory, 0, changed_unix_ns}));
 }
 
-bool MergedWriter::add_file(const std::string& path, const ReadableFolder& from, const std::string& name,
+bool MergedWriter::add_file(const std::string& path, const ReadableDirectory& from, const std::string& name,
                             std::string& why) {
   struct stat status = {};
   std::string part;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/directory_files.hpp"
 #include "base/file.hpp"
-#include "base/folder_files.hpp"
 #include "cli/tar.hpp"
 
 #include <takt/config.hpp>
@@ -22,7 +22,7 @@ namespace detail {
 inline constexpr const char* kMergedMark = "takt-merged.json";
 inline constexpr const char* kMergedMarkText = "{\"schema\": \"takt-merged/1\"}\n";
 
-/// Runs of any number of ranks in one file: a tar file with a folder for each run, in that one for each rank, and in
+/// Runs of any number of ranks in one file: a tar file with a directory for each run, in that one for each rank, and in
 /// that the rank's files. What is where is read once, from the headers; the files are read in place. Whatever is in it,
 /// names lead nowhere else. A value that does not change; reading it is for any thread.
 class MergedFile {
@@ -36,8 +36,8 @@ class MergedFile {
   using Runs = std::map<std::string, std::map<std::string, Files>>;
 
   /// More are not read, or told.
-  static constexpr std::size_t kMostEntries = std::size_t{1} << 20U;
-  static constexpr std::size_t kMostRemarks = 32;
+  static constexpr std::size_t kMaxEntries = std::size_t{1} << 20U;
+  static constexpr std::size_t kMaxWarnings = 32;
 
   /// Whether the open file begins as a merged file does.
   static bool is_one(const Descriptor& file);
@@ -48,7 +48,7 @@ class MergedFile {
   const std::string& path() const noexcept { return path_; }
   const Runs& runs() const noexcept { return runs_; }
   /// What is wrong with it: damaged and missing bytes, names that cannot be, entries that are none of Takt's.
-  const std::vector<std::string>& remarks() const noexcept { return remarks_; }
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
   /// Whether nothing of it is damaged or cut off.
   bool is_whole() const noexcept { return is_whole_; }
 
@@ -57,32 +57,32 @@ class MergedFile {
   void extend(TarEntry& entry, std::uint64_t at, std::string& extension);
   void limit(TarEntry& entry, std::uint64_t left);
   void add(const TarEntry& entry, std::uint64_t begin);
-  void remark(const std::string& line);
-  void tell_damage(const std::string& line);
+  void warning(const std::string& line);
+  void report_damage(const std::string& line);
 
   Descriptor file_;
   std::string path_;
   Runs runs_;
-  std::vector<std::string> remarks_;
-  std::uint64_t untold_ = 0;
+  std::vector<std::string> warnings_;
+  std::uint64_t unreported_ = 0;
   bool is_whole_ = true;
 };
 
-/// Returns the folder of one rank inside a merged file; an empty one if it is not there.
-std::shared_ptr<const ReadableFolder> merged_folder(std::shared_ptr<const MergedFile> file, const std::string& run,
-                                                    const std::string& rank);
+/// Returns the directory of one rank inside a merged file; an empty one if it is not there.
+std::shared_ptr<const ReadableDirectory> merged_directory(std::shared_ptr<const MergedFile> file,
+                                                          const std::string& run, const std::string& rank);
 
-/// Writes a merged file, which appears when it is whole. Equal folders give equal bytes. One thread at a time.
+/// Writes a merged file, which appears when it is whole. Equal directories give equal bytes. One thread at a time.
 class MergedWriter {
  public:
   /// \throws takt::Error if the file cannot be written, as all of these do.
   explicit MergedWriter(const std::string& path);
 
-  /// Adds a folder for a run, or "<run>/<rank>".
-  void add_folder(const std::string& path, std::int64_t changed_unix_ns);
+  /// Adds a directory for a run, or "<run>/<rank>".
+  void add_directory(const std::string& path, std::int64_t changed_unix_ns);
   /// Copies a file as it stands, and puts it at `path`, which is "<run>/<rank>/<name>". Returns false if it cannot be
   /// read, or not to its end; `why` says so, and what is missing at its end is zeros.
-  bool add_file(const std::string& path, const ReadableFolder& from, const std::string& name, std::string& why);
+  bool add_file(const std::string& path, const ReadableDirectory& from, const std::string& name, std::string& why);
   void finish();
 
   std::uint64_t bytes() const noexcept { return bytes_; }

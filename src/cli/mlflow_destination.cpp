@@ -21,10 +21,10 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-MlflowOptions mlflow_options_for(const SyncWishes& wishes) {
+MlflowOptions mlflow_options_for(const SyncOptions& sync) {
   MlflowOptions options = MlflowOptions::from_env();
-  if (wishes.to == "mlflow") { options.mantik = {}; }
-  if (wishes.to == "mantik" && !detail::mlflow_is_mantik(options)) {
+  if (sync.to == "mlflow") { options.mantik = {}; }
+  if (sync.to == "mantik" && !detail::mlflow_is_mantik(options)) {
     throw Error(
         "there is no login at Mantik for --to mantik; set MANTIK_USERNAME and MANTIK_PASSWORD, and "
         "MLFLOW_TRACKING_URI, if at all, to Mantik's tracking server");
@@ -32,8 +32,8 @@ MlflowOptions mlflow_options_for(const SyncWishes& wishes) {
   if (!detail::mlflow_has_server(options)) {
     throw Error("MLFLOW_TRACKING_URI is not set; set it to the URL of a server, such as http://127.0.0.1:5000");
   }
-  options.every_step = wishes.every_step;
-  options.all_ranks = options.all_ranks || wishes.all_ranks;
+  options.every_step = sync.every_step;
+  options.all_ranks = options.all_ranks || sync.all_ranks;
   return options;
 }
 
@@ -75,15 +75,15 @@ std::string mlflow_words_of(const MlflowDelivered& delivered) {
 
 }  // namespace
 
-SyncFolder open_mlflow(const SyncWishes& wishes) {
-  const MlflowOptions options = mlflow_options_for(wishes);
-  const detail::MlflowClient probe(options);  // what cannot work for any folder is told once
-  const auto patience = std::make_shared<Patience>(std::chrono::seconds(wishes.patience_s));
-  return [=](const std::string& folder, const Watcher& watch) {
-    const MlflowDelivered delivered = MlflowDelivery(folder, options, patience).run(watch);
-    Synced synced = {status_of(delivered.outcome), mlflow_words_of(delivered), delivered.remark};
+SyncDirectory open_mlflow(const SyncOptions& sync) {
+  const MlflowOptions options = mlflow_options_for(sync);
+  const detail::MlflowClient probe(options);  // what cannot work for any directory is told once
+  const auto timeout = std::make_shared<IdleTimeout>(std::chrono::seconds(sync.timeout_s));
+  return [=](const std::string& directory, const Watcher& watch) {
+    const MlflowDelivered delivered = MlflowDelivery(directory, options, timeout).run(watch);
+    Synced synced = {status_of(delivered.outcome), mlflow_words_of(delivered), delivered.warning};
     const std::string lacking = lacking_words(delivered);
-    if (!lacking.empty()) { synced.remark += (synced.remark.empty() ? "" : "; ") + lacking; }
+    if (!lacking.empty()) { synced.warning += (synced.warning.empty() ? "" : "; ") + lacking; }
     if (synced.status == 0 && !lacking.empty()) { synced.status = kLossy; }
     return synced;
   };
@@ -100,29 +100,29 @@ constexpr std::size_t kMlflowCursorBytes = std::size_t{256} << 20U;
 
 /// Returns whether the cursor is saved; false if another process has the lease by now. Throws on other errors: without
 /// a cursor the next delivery would make another run.
-bool is_noted(const detail::MlflowClient& client, FolderTurn& turn) {
+bool is_noted(const detail::MlflowClient& client, DirectoryTurn& turn) {
   const std::string& problem = client.cursor_problem();
   if (problem.empty()) { return true; }
   if (!turn.lasts()) { return false; }
   throw Error("how far the delivery got cannot be noted, so that it stops: " + problem.substr(0, problem.find(';')) +
-              ". Make room, or the folder writable, and call takt sync again");
+              ". Make room, or the directory writable, and call takt sync again");
 }
 
-void send_part(detail::MlflowClient& client, const Snapshot& snapshot, FolderTurn::Part part, std::uint64_t bytes) {
+void send_part(detail::MlflowClient& client, const Snapshot& snapshot, DirectoryTurn::Part part, std::uint64_t bytes) {
   switch (part) {
-    case FolderTurn::Part::death:
+    case DirectoryTurn::Part::death:
       client.take_killed(snapshot, bytes);
       return;
-    case FolderTurn::Part::job:
+    case DirectoryTurn::Part::job:
       return client.take_job(snapshot);
     default:
       client.take(snapshot);
   }
 }
 
-detail::MlflowCursor read_mlflow_cursor(const FolderTurn& turn) {
+detail::MlflowCursor read_mlflow_cursor(const DirectoryTurn& turn) {
   detail::MlflowCursor cursor;
-  if (!turn.is_begun()) { return cursor; }
+  if (!turn.is_started()) { return cursor; }
   std::string text;
   const std::string anew = "Remove it to send everything to a new MLflow run";
   if (!turn.read_cursor(kMlflowCursorBytes, text) || !detail::parse_cursor(text, cursor)) {
@@ -137,18 +137,18 @@ detail::MlflowCursor read_mlflow_cursor(const FolderTurn& turn) {
 
 }  // namespace
 
-MlflowDelivery::MlflowDelivery(std::string folder, MlflowOptions options, std::shared_ptr<Patience> patience,
+MlflowDelivery::MlflowDelivery(std::string directory, MlflowOptions options, std::shared_ptr<IdleTimeout> timeout,
                                detail::SenderTimes times)
-    : folder_(std::move(folder)), options_(std::move(options)), patience_(std::move(patience)), times_(times) {}
+    : directory_(std::move(directory)), options_(std::move(options)), timeout_(std::move(timeout)), times_(times) {}
 
 MlflowDelivered MlflowDelivery::run(const Watcher& watch) {
   MlflowDelivered delivered;
-  FolderTurn turn(folder_, detail::kMlflow);
+  DirectoryTurn turn(directory_, detail::kMlflow);
   if (turn.begin(options_.all_ranks, delivered.outcome, delivered.why)) { deliver(turn, watch, delivered); }
   return delivered;
 }
 
-void MlflowDelivery::deliver(FolderTurn& turn, const Watcher& watch, MlflowDelivered& delivered) {
+void MlflowDelivery::deliver(DirectoryTurn& turn, const Watcher& watch, MlflowDelivered& delivered) {
   detail::MlflowCursor cursor = read_mlflow_cursor(turn);
   // Before it is read: what is written meanwhile is for the next delivery to see.
   const std::uint64_t bytes = journal_bytes(*turn.files());
@@ -156,25 +156,25 @@ void MlflowDelivery::deliver(FolderTurn& turn, const Watcher& watch, MlflowDeliv
   const bool guessed = cursor.status == "KILLED" && cursor.killed_bytes != 0;
   if (guessed && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }
   MlflowOptions options = options_;
-  // It would be that of another run: each has its own in its folder, but for one that was to join a run and has not.
+  // It would be that of another run: each has its own in its directory, but for one that was to join a run and has not.
   if (cursor.joined_run.empty() || !cursor.run_id.empty()) { options.run_id.clear(); }
   detail::MlflowClient client(options, times_, std::numeric_limits<std::size_t>::max());
   client.keep_cursor(turn.files(), &turn.lease());
-  if (turn.is_begun()) { client.resume(cursor); }
-  turn.set_told_ranks(cursor.told_ranks());
+  if (turn.is_started()) { client.resume(cursor); }
+  turn.set_reported_ranks(cursor.reported_ranks());
 
-  const FolderTurn::Reading reading = turn.read([&](const Snapshot& snapshot, FolderTurn::Part part) {
+  const DirectoryTurn::Reading reading = turn.read([&](const Snapshot& snapshot, DirectoryTurn::Part part) {
     send_part(client, snapshot, part, bytes);
     if (!is_noted(client, turn)) { return false; }
-    return part != FolderTurn::Part::rows || send(client, turn, watch, kFewPoints);
+    return part != DirectoryTurn::Part::rows || send(client, turn, watch, kFewPoints);
   });
   const bool sent = reading.whole && send(client, turn, watch, 0);
-  tell(client, turn, sent, reading.ended, delivered);
+  report(client, turn, sent, reading.ended, delivered);
 }
 
 /// What came of it. \param sent the server took all that it was sent. \param ended the run will not go on.
-void MlflowDelivery::tell(const detail::MlflowClient& client, const FolderTurn& turn, bool sent, bool ended,
-                          MlflowDelivered& delivered) const {
+void MlflowDelivery::report(const detail::MlflowClient& client, const DirectoryTurn& turn, bool sent, bool ended,
+                            MlflowDelivered& delivered) const {
   delivered.points = client.queue().taken();
   delivered.was_there = client.queue().was_there();
   delivered.waiting = client.queue().points() + client.owed();
@@ -182,10 +182,10 @@ void MlflowDelivery::tell(const detail::MlflowClient& client, const FolderTurn& 
   delivered.missing_files = client.missing_files();
   delivered.run_id = client.run_id();
   delivered.server = client.server();
-  delivered.remark = turn.job_remark();
+  delivered.warning = turn.job_warning();
   if (sent && client.owed() != 0) {
     delivered.why =
-        "MLflow at " + client.server() + " does not take a part of it; takt sync " + folder_ + " tries that again";
+        "MLflow at " + client.server() + " does not take a part of it; takt sync " + directory_ + " tries that again";
   } else if (sent) {
     delivered.outcome = ended ? Outcome::all : Outcome::so_far;
   } else if (turn.is_lost()) {
@@ -196,19 +196,20 @@ void MlflowDelivery::tell(const detail::MlflowClient& client, const FolderTurn& 
   }
 }
 
-/// Until `most_left` points wait, or, for 0, nothing at all. False when the server takes nothing for too long.
-bool MlflowDelivery::send(detail::MlflowClient& client, FolderTurn& turn, const Watcher& watch, std::size_t most_left) {
+/// Until `max_left` points wait, or, for 0, nothing at all. False when the server takes nothing for too long.
+bool MlflowDelivery::send(detail::MlflowClient& client, DirectoryTurn& turn, const Watcher& watch,
+                          std::size_t max_left) {
   const auto done = [&] { return client.queue().taken() + client.queue().was_there(); };
   const auto answers = [&] { return done() + client.queue().left_out() + client.answers(); };
-  patience_->begin(answers());
+  timeout_->begin(answers());
   while (turn.lasts() && !client.stopped()) {
-    if (most_left != 0 && client.queue().points() <= most_left) { return true; }
+    if (max_left != 0 && client.queue().points() <= max_left) { return true; }
     const auto until = steady_clock::now() + kDeliverySlice;
     const bool idle = client.deliver(until);
     if (!is_noted(client, turn)) { return false; }
     if (watch) { watch(done(), done() + client.queue().points()); }
     if (idle) { return true; }
-    if (client.stopped() || !patience_->lasts(answers(), client.asking())) { return false; }
+    if (client.stopped() || !timeout_->lasts(answers(), client.asking())) { return false; }
     std::this_thread::sleep_until(until);  // where the next try is due later it came back at once
   }
   return false;

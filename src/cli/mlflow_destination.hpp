@@ -14,7 +14,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// What came of the delivery of one folder.
+/// What came of the delivery of one directory.
 struct MlflowDelivered {
   Outcome outcome = Outcome::some;
   std::string why;              ///< for all but `all` and `so_far`
@@ -24,30 +24,30 @@ struct MlflowDelivered {
   std::uint64_t left_out = 0;     ///< refused by the server, so far
   std::size_t missing_files = 0;  ///< likewise, or never written
   std::string run_id;
-  std::string server;  ///< that was asked
-  std::string remark;  ///< on the figures over ranks; mostly empty
+  std::string server;   ///< that was asked
+  std::string warning;  ///< on the figures over ranks; mostly empty
 };
 
-/// Sends what the journal in a folder has and MLflow has not, as the exporter in the program would have: the same
+/// Sends what the journal in a directory has and MLflow has not, as the exporter in the program would have: the same
 /// points. One thread at a time.
 class MlflowDelivery {
  public:
   /// \param patience of the call that this is a part of; not nullptr.
-  MlflowDelivery(std::string folder, MlflowOptions options, std::shared_ptr<Patience> patience,
+  MlflowDelivery(std::string directory, MlflowOptions options, std::shared_ptr<IdleTimeout> timeout,
                  detail::SenderTimes times = {});
 
   /// \throws takt::Error for options that cannot work, and where nobody could find out later how far it got.
   MlflowDelivered run(const Watcher& watch = {});
 
  private:
-  void deliver(FolderTurn& turn, const Watcher& watch, MlflowDelivered& delivered);
-  void tell(const detail::MlflowClient& client, const FolderTurn& turn, bool sent, bool ended,
-            MlflowDelivered& delivered) const;
-  bool send(detail::MlflowClient& client, FolderTurn& turn, const Watcher& watch, std::size_t most_left);
+  void deliver(DirectoryTurn& turn, const Watcher& watch, MlflowDelivered& delivered);
+  void report(const detail::MlflowClient& client, const DirectoryTurn& turn, bool sent, bool ended,
+              MlflowDelivered& delivered) const;
+  bool send(detail::MlflowClient& client, DirectoryTurn& turn, const Watcher& watch, std::size_t max_left);
 
-  std::string folder_;
+  std::string directory_;
   MlflowOptions options_;
-  std::shared_ptr<Patience> patience_;
+  std::shared_ptr<IdleTimeout> timeout_;
   detail::SenderTimes times_;
 };
 

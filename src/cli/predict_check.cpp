@@ -7,7 +7,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "measure/predictions.hpp"
 #include "report/text_table.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 using detail::ModelCosts;
 
 constexpr const char* kResults = "results.csv";
-constexpr std::size_t kMostModelsNamed = 8;
+constexpr std::size_t kMaxModelsNamed = 8;
 
 [[noreturn]] void refuse_file(const std::string& path, int error) {
   throw Error(detail::format("cannot read {}: {}; it takes a CSV file with a column name", detail::printable(path),
@@ -42,47 +42,47 @@ std::vector<ModelCosts> read_predictions(const std::string& path) {
   std::error_code error;
   const std::string real = std::filesystem::canonical(path, error).string();
   // One byte more than there may be tells that there is more.
-  if (error || !detail::read_from(real, 0, detail::CsvTable::kMostBytes + 1, text)) {
+  if (error || !detail::read_from(real, 0, detail::CsvTable::kMaxBytes + 1, text)) {
     refuse_file(path, error ? error.value() : errno);
   }
   return detail::read_model_costs(text, path);
 }
 
 /// The measurements of the first rank that has some.
-std::vector<ModelCosts> read_results(const std::vector<RankFolder>& folders) {
-  for (const RankFolder& folder : folders) {
-    const auto files = folder.open();
+std::vector<ModelCosts> read_results(const std::vector<RankDirectory>& directories) {
+  for (const RankDirectory& directory : directories) {
+    const auto files = directory.open();
     std::string text;
-    if (files->read_whole(kResults, detail::CsvTable::kMostBytes, text)) {
+    if (files->read_whole(kResults, detail::CsvTable::kMaxBytes, text)) {
       return detail::read_model_costs(text, files->path(kResults));
     }
     if (errno != ENOENT) { refuse_file(files->path(kResults), errno); }
   }
   throw Error(detail::format("there is no {} in {}: this run has no measurements of models", kResults,
-                             folders.empty() ? "this run" : detail::printable(folders.front().path())));
+                             directories.empty() ? "this run" : detail::printable(directories.front().path())));
 }
 
-void tell_unchecked(const char* what, const std::vector<std::string>& models) {
+void report_unchecked(const char* what, const std::vector<std::string>& models) {
   if (models.empty()) { return; }
   std::string names;
-  for (std::size_t at = 0; at < std::min(models.size(), kMostModelsNamed); ++at) {
+  for (std::size_t at = 0; at < std::min(models.size(), kMaxModelsNamed); ++at) {
     names += detail::format("{}{}", at == 0 ? "" : ", ", detail::fit(detail::printable(models[at]), 60));
   }
   detail::print(stderr, "takt: {} {}: {}{}\n", models.size(), what, names,
-                models.size() > kMostModelsNamed ? ", ..." : "");
+                models.size() > kMaxModelsNamed ? ", ..." : "");
 }
 
 }  // namespace
 
-int predict_check(const PredictWishes& wishes) {
-  const std::vector<RankFolder> folders =
-      rank_folders(wishes.run.empty() ? std::vector<std::string>() : std::vector<std::string>{wishes.run});
-  const std::vector<detail::ModelCosts> measured = read_results(folders);
-  const detail::PredictionCheck check = detail::check_predictions(read_predictions(wishes.file), measured);
-  tell_unchecked("predicted and not measured", check.only_predicted);
-  tell_unchecked("measured and not predicted", check.only_measured);
+int predict_check(const PredictOptions& options) {
+  const std::vector<RankDirectory> directories =
+      rank_directories(options.run.empty() ? std::vector<std::string>() : std::vector<std::string>{options.run});
+  const std::vector<detail::ModelCosts> measured = read_results(directories);
+  const detail::PredictionCheck check = detail::check_predictions(read_predictions(options.file), measured);
+  report_unchecked("predicted and not measured", check.only_predicted);
+  report_unchecked("measured and not predicted", check.only_measured);
   if (!check.any()) { throw Error("nothing was both predicted and measured; names have to be the same in both files"); }
-  detail::print(stdout, "{}", wishes.json ? prediction_json(check) : prediction_table(check, wishes.drawn));
+  detail::print(stdout, "{}", options.json ? prediction_json(check) : prediction_table(check, options.drawn));
   return 0;
 }
 

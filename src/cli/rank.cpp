@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
 #include "base/other_process.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "journal/journal_format.hpp"
 #include "report/notes.hpp"
 
@@ -38,7 +38,7 @@ std::int64_t now_ns() {
 }
 
 /// The files that may be segments, as they stand.
-std::vector<struct stat> segments_of(const detail::ReadableFolder& files) {
+std::vector<struct stat> segments_of(const detail::ReadableDirectory& files) {
   std::vector<struct stat> found;
   for (const std::string& name : files.names()) {
     std::uint32_t number = 0;
@@ -91,13 +91,14 @@ std::string death_of(const Snapshot& snapshot) {
   return text + " (" + detail::on_thread(thread) + ")";
 }
 
-std::string heard(std::int64_t sign_unix_ns) {
-  const auto ago = static_cast<double>(std::max<std::int64_t>(now_ns() - sign_unix_ns, 0));
-  return detail::format("last heard of at {} UTC, {} ago", detail::utc_text(sign_unix_ns), detail::human_time(ago));
+std::string heard(std::int64_t heartbeat_unix_ns) {
+  const auto ago = static_cast<double>(std::max<std::int64_t>(now_ns() - heartbeat_unix_ns, 0));
+  return detail::format("last heard of at {} UTC, {} ago", detail::utc_text(heartbeat_unix_ns),
+                        detail::human_time(ago));
 }
 
 /// The time, in ns since 1970, of the newest sign of life in these files; 0: there is none.
-std::int64_t last_sign(const std::vector<struct stat>& segments) {
+std::int64_t last_heartbeat(const std::vector<struct stat>& segments) {
   std::int64_t latest = 0;
   for (const struct stat& each : segments) {
     latest = std::max<std::int64_t>(latest, each.st_mtim.tv_sec * detail::kSecondNs + each.st_mtim.tv_nsec);
@@ -111,38 +112,39 @@ std::uint64_t bytes_of(const std::vector<struct stat>& segments) {
   return bytes;
 }
 
-Ending told_ending(const Snapshot& snapshot) {
+Ending reported_ending(const Snapshot& snapshot) {
   if (snapshot.killed) { return Ending::killed; }
   return snapshot.failed ? Ending::failed : Ending::finished;
 }
 
 }  // namespace
 
-void look_at_files(const detail::ReadableFolder& files, Rank& rank) {
+void read_state(const detail::ReadableDirectory& files, Rank& rank) {
   const std::vector<struct stat> segments = segments_of(files);
   rank.segments = segments.size();
   rank.bytes = bytes_of(segments);
-  rank.sign_unix_ns = last_sign(segments);
+  rank.heartbeat_unix_ns = last_heartbeat(segments);
 }
 
-std::uint64_t journal_bytes(const detail::ReadableFolder& files) { return bytes_of(segments_of(files)); }
+std::uint64_t journal_bytes(const detail::ReadableDirectory& files) { return bytes_of(segments_of(files)); }
 
-bool is_given_up(const detail::ReadableFolder& files, std::optional<std::int64_t> now_unix_ns) {
-  return now_unix_ns.value_or(now_ns()) - last_sign(segments_of(files)) > kGivenUpNs;
+bool is_given_up(const detail::ReadableDirectory& files, std::optional<std::int64_t> now_unix_ns) {
+  return now_unix_ns.value_or(now_ns()) - last_heartbeat(segments_of(files)) > kGivenUpNs;
 }
 
-bool can_be_rank(int number) noexcept { return number >= 0 && number < kMostRanks; }
+bool can_be_rank(int number) noexcept { return number >= 0 && number < kMaxRanks; }
 
 bool has_ended(Ending ending) noexcept {
   return ending == Ending::finished || ending == Ending::failed || ending == Ending::killed;
 }
 
-Ending ending_of(const detail::ReadableFolder& files, const detail::JournalReader& reader, const Snapshot& snapshot) {
-  return reader.ended() ? told_ending(snapshot) : ending_without_word(files, snapshot.run);
+Ending ending_of(const detail::ReadableDirectory& files, const detail::JournalReader& reader,
+                 const Snapshot& snapshot) {
+  return reader.ended() ? reported_ending(snapshot) : ending_without_word(files, snapshot.run);
 }
 
-Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& run) {
-  const std::int64_t sign = last_sign(segments_of(files));
+Ending ending_without_word(const detail::ReadableDirectory& files, const RunInfo& run) {
+  const std::int64_t sign = last_heartbeat(segments_of(files));
   switch (detail::life_of(run.host, run.pid, sign, run.pid_namespace, run.process_mark)) {
     case detail::Life::alive:
       return Ending::running;
@@ -166,8 +168,8 @@ void drop_figures(Rank& rank) {
   full = std::move(slim);
 }
 
-bool tell_lost(const RankFolder& folder, const std::string& name) {
-  const detail::LostRecords lost = detail::lost_before_journal(read_rank(folder).snapshot.losses);
+bool report_lost(const RankDirectory& directory, const std::string& name) {
+  const detail::LostRecords lost = detail::lost_before_journal(read_rank(directory).snapshot.losses);
   if (!lost.any()) { return false; }
   const std::string line = name + "of what the run recorded, " + lost.words() +
                            " were lost before they were in its journal: no file has them. takt check says why\n";
@@ -187,14 +189,14 @@ std::string describe(const Rank& rank) {
       return "ended by SIGTERM" + where;
     case Ending::running:
       return "still running" + (is_new ? ", its journal does not say where yet" : where) + "; " +
-             heard(rank.sign_unix_ns);
+             heard(rank.heartbeat_unix_ns);
     case Ending::died:
-      return "died" + (is_new ? ", its journal does not say where" : where) + "; " + heard(rank.sign_unix_ns);
+      return "died" + (is_new ? ", its journal does not say where" : where) + "; " + heard(rank.heartbeat_unix_ns);
     case Ending::silent:
       break;
   }
   return "died, or " + detail::printable(rank.snapshot.run.host) + " is cut off, " +
-         (is_new ? "and the journal does not say where" : "last seen" + where) + "; " + heard(rank.sign_unix_ns);
+         (is_new ? "and the journal does not say where" : "last seen" + where) + "; " + heard(rank.heartbeat_unix_ns);
 }
 
 std::string why_closed(const std::string& directory) {
@@ -206,9 +208,9 @@ std::string why_closed(const std::string& directory) {
 }
 
 std::string why_unreadable(const Rank& rank) {
-  const std::string where = detail::printable(rank.folder.path());
-  const bool is_merged = rank.folder.file() != nullptr;
-  if (std::string closed = is_merged ? "" : why_closed(rank.folder.path()); !closed.empty()) { return closed; }
+  const std::string where = detail::printable(rank.directory.path());
+  const bool is_merged = rank.directory.file() != nullptr;
+  if (std::string closed = is_merged ? "" : why_closed(rank.directory.path()); !closed.empty()) { return closed; }
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
     return "there is nothing to read in the journal in " + where +
@@ -216,7 +218,7 @@ std::string why_unreadable(const Rank& rank) {
                 ? "; its files are empty"
                 : "; its " + detail::human_bytes(static_cast<double>(rank.bytes)) + " hold no whole record");
   }
-  return why_no_journal(rank.folder);
+  return why_no_journal(rank.directory);
 }
 
 std::vector<std::string> damages(const Rank& rank) {
@@ -257,36 +259,38 @@ void refuse_odd_number(Rank& rank) {
   if (rank.frames == 0 || can_be_rank(number)) { return; }
   rank.frames = 0;
   rank.error =
-      detail::format("the journal in {} says that it is of rank {}, which cannot be", rank.folder.path(), number);
+      detail::format("the journal in {} says that it is of rank {}, which cannot be", rank.directory.path(), number);
 }
 
 }  // namespace
 
-RankReader::RankReader(const RankFolder& folder) : files_(folder.open()), reader_(files_) { rank_.folder = folder; }
+RankReader::RankReader(const RankDirectory& directory) : files_(directory.open()), reader_(files_) {
+  rank_.directory = directory;
+}
 
-bool RankReader::read_part(const Taker& take) {
+bool RankReader::read_part(const Consumer& take) {
   const bool any = reader_.read_part(rank_.snapshot);
   if (any) { show(take); }
   return any;
 }
 
-void RankReader::look(const Taker& take) {
+void RankReader::look(const Consumer& take) {
   rank_.ending = ending_of(*files_, reader_, rank_.snapshot);
   if (rank_.ending != Ending::running && rank_.ending != Ending::silent) { return close(take); }
-  tell();
+  report();
 }
 
-void RankReader::close(const Taker& take) {
+void RankReader::close(const Consumer& take) {
   if (rank_.ending != Ending::running) {
     // It may have written its last between the reading and the look at it.
     if (reader_.finish(rank_.snapshot)) { show(take); }
     if (reader_.ended()) { rank_.ending = ending_of(*files_, reader_, rank_.snapshot); }
   }
   if (reader_.release_early(rank_.snapshot)) { show(take); }
-  tell();
+  report();
 }
 
-void RankReader::show(const Taker& take) {
+void RankReader::show(const Consumer& take) {
   Snapshot& snapshot = rank_.snapshot;
   for (const Row& row : snapshot.rows) {
     if (row.series >= rows_.size()) { rows_.resize(row.series + std::size_t{1}); }
@@ -300,18 +304,18 @@ void RankReader::show(const Taker& take) {
   snapshot.samples.clear();
 }
 
-void RankReader::tell() {
+void RankReader::report() {
   rank_.steps = compare_steps(rank_.snapshot, reader_.earlier_steps(), rows_);
   rank_.damage = reader_.damage();
   rank_.error = reader_.error();
   rank_.frames = reader_.frames();
   rank_.states = reader_.states();
   refuse_odd_number(rank_);
-  look_at_files(*files_, rank_);
+  read_state(*files_, rank_);
 }
 
-Rank read_rank(const RankFolder& folder, const Taker& take) {
-  RankReader reader(folder);
+Rank read_rank(const RankDirectory& directory, const Consumer& take) {
+  RankReader reader(directory);
   while (reader.read_part(take)) {}
   reader.look(take);
   reader.close(take);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "journal/journal_reader.hpp"
 #include "ranks/rank_steps.hpp"
 
@@ -36,12 +36,12 @@ struct SeriesSteps {
   std::uint32_t batch = 0;  ///< the path, index into Snapshot::paths
 };
 
-/// What the journal in the folder of one rank says.
+/// What the journal in the directory of one rank says.
 struct Rank {
-  RankFolder folder;
+  RankDirectory directory;
   Snapshot snapshot;  ///< its newest state; without rows and metrics
   Ending ending = Ending::silent;
-  std::int64_t sign_unix_ns = 0;  ///< when the journal was last written
+  std::int64_t heartbeat_unix_ns = 0;  ///< when the journal was last written
   detail::JournalReader::Damage damage;
   std::string error;  ///< what could not be read at all
   std::uint64_t frames = 0;
@@ -54,16 +54,16 @@ struct Rank {
   std::uint64_t bytes = 0;
   std::string standing;               ///< as of describe(), in a report: its figures may be gone
   std::size_t place = 0;              ///< among those that were named, where a RunReader has read it
-  std::vector<std::string> not_read;  ///< what else in its folder was wanted and could not be read, and why
+  std::vector<std::string> not_read;  ///< what else in its directory was wanted and could not be read, and why
 
   bool readable() const noexcept { return frames != 0; }
 };
 
 /// Shown a snapshot with the rows and metrics that are new in it.
-using Taker = std::function<void(const Snapshot&)>;
+using Consumer = std::function<void(const Snapshot&)>;
 
 /// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
-Rank read_rank(const RankFolder& folder, const Taker& take = {});
+Rank read_rank(const RankDirectory& directory, const Consumer& take = {});
 
 /// Frees what the figures of a rank take, which are in a sum. Who it is stays, with parameters, wall time, findings,
 /// trials and measurements.
@@ -71,16 +71,16 @@ void drop_figures(Rank& rank);
 
 /// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a
 /// delivery of all that is there is not one of all that was.
-bool tell_lost(const RankFolder& folder, const std::string& name);
+bool report_lost(const RankDirectory& directory, const std::string& name);
 
 /// How it stands, also after more of it was read into `snapshot`.
-Ending ending_of(const detail::ReadableFolder& files, const detail::JournalReader& reader, const Snapshot& snapshot);
+Ending ending_of(const detail::ReadableDirectory& files, const detail::JournalReader& reader, const Snapshot& snapshot);
 
 /// The same of one whose journal does not say that it ended.
-Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& run);
+Ending ending_without_word(const detail::ReadableDirectory& files, const RunInfo& run);
 
 /// More than any machine runs: sums and tables go by their numbers, and journals may say anything.
-constexpr int kMostRanks = 1 << 20;
+constexpr int kMaxRanks = 1 << 20;
 /// Whether there can be a rank of that number.
 bool can_be_rank(int number) noexcept;
 
@@ -89,18 +89,18 @@ bool has_ended(Ending ending) noexcept;
 
 /// Of one that is silent: nothing was heard from it for so long that it is taken for dead.
 /// \param now_unix_ns by the clock that gives these files their times, where that is known.
-bool is_given_up(const detail::ReadableFolder& files, std::optional<std::int64_t> now_unix_ns = {});
+bool is_given_up(const detail::ReadableDirectory& files, std::optional<std::int64_t> now_unix_ns = {});
 
 /// Fills in what the files of its journal say of themselves.
-void look_at_files(const detail::ReadableFolder& files, Rank& rank);
+void read_state(const detail::ReadableDirectory& files, Rank& rank);
 
-/// Of all segments in the folder.
-std::uint64_t journal_bytes(const detail::ReadableFolder& files);
+/// Of all segments in the directory.
+std::uint64_t journal_bytes(const detail::ReadableDirectory& files);
 
 /// "finished", "died in Epoch > Batch > Comm on thread main, open 312 s; last heard of ..."
 std::string describe(const Rank& rank);
 
-/// Why the folder cannot be listed, and what to do; empty where it can be, or is none.
+/// Why the directory cannot be listed, and what to do; empty where it can be, or is none.
 std::string why_closed(const std::string& directory);
 
 /// Why there is nothing to say about it, and what to do. For one that is not readable().
@@ -112,14 +112,14 @@ std::vector<std::string> damages(const Rank& rank);
 /// Reads the journal of one rank, also while it is written. One thread at a time.
 class RankReader {
  public:
-  explicit RankReader(const RankFolder& folder);
+  explicit RankReader(const RankDirectory& directory);
 
   /// Reads about a MiB of what was appended since the last call, and shows it to `take`. Returns whether there was any.
-  bool read_part(const Taker& take = {});
+  bool read_part(const Consumer& take = {});
   /// Behind the last part: finds out how the process stands. Of one that has ended or died it takes the rest, too.
-  void look(const Taker& take = {});
+  void look(const Consumer& take = {});
   /// Nobody reads on: takes what is left, and the rows that wait for values of a device as they stand.
-  void close(const Taker& take = {});
+  void close(const Consumer& take = {});
 
   /// As of the last look() or close().
   const Rank& rank() const noexcept { return rank_; }
@@ -127,11 +127,11 @@ class RankReader {
   std::uint64_t checked_bytes() const noexcept { return reader_.checked_bytes(); }
 
  private:
-  void show(const Taker& take);
-  void tell();
+  void show(const Consumer& take);
+  void report();
 
   Rank rank_;
-  std::shared_ptr<const detail::ReadableFolder> files_;
+  std::shared_ptr<const detail::ReadableDirectory> files_;
   detail::JournalReader reader_;
   std::vector<std::uint64_t> rows_;  // by series
 };

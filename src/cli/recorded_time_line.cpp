@@ -137,13 +137,13 @@ constexpr std::string_view kEndOfFile = "}\n";
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 18U;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20U;  // names are far shorter
 constexpr std::size_t kLongestEnd = std::size_t{1} << 20U;
-constexpr std::size_t kMostTracks = std::size_t{1} << 17U;  // a file may name any number
-constexpr std::size_t kKeptText = 1000;                     // of JsonFields
+constexpr std::size_t kMaxTracks = std::size_t{1} << 17U;  // a file may name any number
+constexpr std::size_t kKeptText = 1000;                    // of JsonFields
 
 /// The lines of a stretch of a file, one at a time.
 class LinesOfFile {
  public:
-  LinesOfFile(const detail::ReadableFolder& files, const std::string& name, std::uint64_t begin, std::uint64_t end)
+  LinesOfFile(const detail::ReadableDirectory& files, const std::string& name, std::uint64_t begin, std::uint64_t end)
       : files_(files), name_(name), offset_(begin), end_(end) {}
 
   /// The next one, without its end. False: there is none, or why() says why it cannot be read.
@@ -177,15 +177,15 @@ class LinesOfFile {
   bool fill() {
     buffer_.clear();
     at_ = 0;
-    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(kReadAtOnce, end_ - offset_));
-    if (most == 0) { return false; }
-    if (!files_.read(name_, offset_, most, buffer_)) { why_ = std::system_category().message(errno); }
+    const auto max = static_cast<std::size_t>(std::min<std::uint64_t>(kReadAtOnce, end_ - offset_));
+    if (max == 0) { return false; }
+    if (!files_.read(name_, offset_, max, buffer_)) { why_ = std::system_category().message(errno); }
     if (why_.empty() && buffer_.empty()) { why_ = "it became shorter while it was read"; }
     offset_ += buffer_.size();
     return !buffer_.empty();
   }
 
-  const detail::ReadableFolder& files_;
+  const detail::ReadableDirectory& files_;
   const std::string& name_;
   std::uint64_t offset_;
   const std::uint64_t end_;
@@ -213,8 +213,8 @@ bool is_same_text(const std::string& found, const std::string& text) {
 
 }  // namespace
 
-RecordedTimeLine::RecordedTimeLine(const RankFolder& folder, const RunInfo& run)
-    : files_(folder.open()), process_(run.pid != 0 ? run.pid : run.rank) {
+RecordedTimeLine::RecordedTimeLine(const RankDirectory& directory, const RunInfo& run)
+    : files_(directory.open()), process_(run.pid != 0 ? run.pid : run.rank) {
   if (find()) { check(run); }
 }
 
@@ -222,12 +222,12 @@ bool RecordedTimeLine::is_part() const noexcept { return file_ == kRecordedPart;
 
 void RecordedTimeLine::refuse(const std::string& why) {
   is_there_ = false;
-  remarks_.clear();  // nothing of it counts any more
+  warnings_.clear();  // nothing of it counts any more
   refusal_ = detail::format("{} {}", detail::printable(files_->path(file_)), why);
 }
 
-void RecordedTimeLine::remark(const std::string& what) {
-  remarks_.push_back(detail::format("{}: {}", detail::printable(files_->path(file_)), what));
+void RecordedTimeLine::warning(const std::string& what) {
+  warnings_.push_back(detail::format("{}: {}", detail::printable(files_->path(file_)), what));
 }
 
 /// The whole one goes before the other.
@@ -284,7 +284,7 @@ bool RecordedTimeLine::check_end(const RunInfo& run) {
   const bool has_end = at != std::string::npos && text.size() >= at + kEndOfEvents.size() + kEndOfFile.size() &&
                        text.compare(text.size() - kEndOfFile.size(), kEndOfFile.size(), kEndOfFile) == 0;
   if (!has_end) {
-    if (!is_part()) { remark("it has no end, and was cut off"); }
+    if (!is_part()) { warning("it has no end, and was cut off"); }
     return true;
   }
   end_ = from + at + 1;
@@ -298,7 +298,7 @@ bool RecordedTimeLine::check_end(const RunInfo& run) {
   }
   dropped_spans_ = fields.count("dropped_spans");
   if (dropped_spans_ != 0) {
-    remark(detail::format("{} regions had no room in it (TAKT_TRACE_EVENTS)", detail::grouped(dropped_spans_)));
+    warning(detail::format("{} regions had no room in it (TAKT_TRACE_EVENTS)", detail::grouped(dropped_spans_)));
   }
   return true;
 }
@@ -314,12 +314,12 @@ void RecordedTimeLine::read(const Take& take) {
     if (++damaged_lines_ == 1) { first_damaged = lines.number(); }
   }
   if (damaged_lines_ != 0) {
-    remark(detail::format("{} of its lines {} no events of this rank, and {} left out; the first is line {}",
-                          damaged_lines_, damaged_lines_ == 1 ? "is" : "are", damaged_lines_ == 1 ? "is" : "are",
-                          first_damaged));
+    warning(detail::format("{} of its lines {} no events of this rank, and {} left out; the first is line {}",
+                           damaged_lines_, damaged_lines_ == 1 ? "is" : "are", damaged_lines_ == 1 ? "is" : "are",
+                           first_damaged));
   }
   if (!lines.why().empty()) {
-    remark("nothing is read behind line " + std::to_string(lines.number()) + ": " + lines.why());
+    warning("nothing is read behind line " + std::to_string(lines.number()) + ": " + lines.why());
   }
 }
 
@@ -331,7 +331,7 @@ bool RecordedTimeLine::take_event(const TraceEvent& event, const Take& take) {
       ++slices_;
       break;
     case TraceEvent::What::track_order:
-      if (thread_of_.size() == kMostTracks && thread_of_.count(event.track) == 0) { return false; }
+      if (thread_of_.size() == kMaxTracks && thread_of_.count(event.track) == 0) { return false; }
       thread_of_[event.track] = event.order;
       break;
     case TraceEvent::What::track_name:
@@ -346,7 +346,7 @@ bool RecordedTimeLine::take_event(const TraceEvent& event, const Take& take) {
 bool RecordedTimeLine::go_as_far(std::uint32_t track, std::int64_t end_ns) {
   const auto known = thread_of_.find(track);
   const std::uint32_t thread = known == thread_of_.end() ? track : known->second;
-  if (last_end_.size() == kMostTracks && last_end_.count(thread) == 0) { return false; }
+  if (last_end_.size() == kMaxTracks && last_end_.count(thread) == 0) { return false; }
   const auto [place, is_new] = last_end_.emplace(thread, end_ns);
   place->second = std::max(place->second, end_ns);
   return true;

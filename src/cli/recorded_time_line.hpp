@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/folder_files.hpp"
-#include "cli/run_folder.hpp"
+#include "base/directory_files.hpp"
+#include "cli/run_directory.hpp"
 
 #include <takt/key.hpp>
 #include <takt/snapshot.hpp>
@@ -37,7 +37,7 @@ struct TraceEvent {
   static std::optional<TraceEvent> parse(std::string_view line);
 };
 
-/// The regions of a rank as it has written them with a trace: trace.json in its folder, or the .part of one that was
+/// The regions of a rank as it has written them with a trace: trace.json in its directory, or the .part of one that was
 /// killed or goes on. Anybody may have put files there. It is read line by line, and takes as much memory as it has
 /// tracks. One thread at a time.
 class RecordedTimeLine {
@@ -45,7 +45,7 @@ class RecordedTimeLine {
   using Take = std::function<void(const TraceEvent&)>;
 
   /// Looks whether there is one. \param run whose it has to be, as the journal beside it says.
-  RecordedTimeLine(const RankFolder& folder, const RunInfo& run);
+  RecordedTimeLine(const RankDirectory& directory, const RunInfo& run);
 
   /// Whether there is one of this rank's.
   bool is_there() const noexcept { return is_there_; }
@@ -66,7 +66,7 @@ class RecordedTimeLine {
   /// Regions that had no room in it, as its end says.
   std::uint64_t dropped_spans() const noexcept { return dropped_spans_; }
   /// What is not in it. Printable.
-  const std::vector<std::string>& remarks() const noexcept { return remarks_; }
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:
   bool find();
@@ -76,9 +76,9 @@ class RecordedTimeLine {
   bool go_as_far(std::uint32_t track, std::int64_t end_ns);
   bool is_part() const noexcept;
   void refuse(const std::string& why);
-  void remark(const std::string& what);
+  void warning(const std::string& what);
 
-  std::shared_ptr<const detail::ReadableFolder> files_;
+  std::shared_ptr<const detail::ReadableDirectory> files_;
   std::string file_;
   std::uint64_t end_ = 0;  // where the events end
   std::int64_t process_ = 0;
@@ -89,7 +89,7 @@ class RecordedTimeLine {
   std::uint64_t slices_ = 0;
   std::uint64_t damaged_lines_ = 0;
   std::uint64_t dropped_spans_ = 0;
-  std::vector<std::string> remarks_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace cli

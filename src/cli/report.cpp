@@ -8,7 +8,7 @@
 #include "cli/rank.hpp"
 #include "cli/report_document.hpp"
 #include "cli/results_file.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "cli/run_report.hpp"
 #include "findings/findings.hpp"
@@ -51,13 +51,13 @@ class StepPrinter {
 
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-void print_tables(const std::vector<RunReport>& runs, const ReportWishes& wishes) {
-  const int width = detail::width_of(stdout, wishes.drawn.width);
-  const bool color = detail::wants_color(stdout, wishes.drawn.color);
+void print_tables(const std::vector<RunReport>& runs, const ReportOptions& options) {
+  const int width = detail::width_of(stdout, options.drawn.width);
+  const bool color = detail::wants_color(stdout, options.drawn.color);
   for (const RunReport& run : runs) {
     print_text(report_text(run, width, color));
     for (const Rank& rank : run.ranks) {
-      if (wishes.per_rank && run.ranks.size() > 1) { print_text(format_table(rank.snapshot, width, color)); }
+      if (options.per_rank && run.ranks.size() > 1) { print_text(format_table(rank.snapshot, width, color)); }
     }
   }
 }
@@ -70,15 +70,15 @@ void write_pages(std::vector<RunReport>& runs, const std::string& file) {
 }
 
 /// Prints the rows of all processes, in the order in which these were named.
-void print_steps(RunReader& reader, const ReportWishes& wishes) {
-  std::map<std::size_t, RankFolder> folders;  // by place
+void print_steps(RunReader& reader, const ReportOptions& options) {
+  std::map<std::size_t, RankDirectory> directories;  // by place
   for (const RunProcesses& run : reader.runs()) {
-    for (const RunProcess& each : run) { folders.emplace(each.place, each.folder); }
+    for (const RunProcess& each : run) { directories.emplace(each.place, each.directory); }
   }
   StepPrinter steps;
   std::map<std::size_t, Rank> ranks;  // of these only who they are
-  for (const auto& [place, folder] : folders) {
-    Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps.print(snapshot); });
+  for (const auto& [place, directory] : directories) {
+    Rank rank = read_rank(directory, [&](const Snapshot& snapshot) { steps.print(snapshot); });
     drop_figures(rank);
     ranks.emplace(place, std::move(rank));
   }
@@ -87,72 +87,72 @@ void print_steps(RunReader& reader, const ReportWishes& wishes) {
     runs.push_back(reader.read(
         run, [&](const RunProcess& each) { return ranks.at(each.place); }, [](Rank&& /*rank*/) {}));
   }
-  reader.tell_not_read();
+  reader.report_not_read();
   for (std::size_t at = 0; at < runs.size(); ++at) {
-    if (reader.runs()[at].empty()) { throw no_such_rank(wishes.rank); }
-    tell_remarks(runs[at].remarks);
+    if (reader.runs()[at].empty()) { throw no_such_rank(options.rank); }
+    report_warnings(runs[at].warnings);
   }
 }
 
 }  // namespace
 
-int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
-  const std::vector<RankFolder> folders = rank_folders(runs);
-  RunReader reader(folders);
-  if (wishes.rank >= 0) { reader.keep_rank(wishes.rank); }
-  if (wishes.form == ReportForm::steps) {
-    print_steps(reader, wishes);
+int report(const std::vector<std::string>& runs, const ReportOptions& options) {
+  const std::vector<RankDirectory> directories = rank_directories(runs);
+  RunReader reader(directories);
+  if (options.rank >= 0) { reader.keep_rank(options.rank); }
+  if (options.form == ReportForm::steps) {
+    print_steps(reader, options);
     return reader.all() ? 0 : kBroken;
   }
-  std::vector<RunReport> reports = read_reports(reader, wishes, folders.size());
-  if (wishes.form == ReportForm::table) { print_tables(reports, wishes); }
-  if (wishes.form == ReportForm::json) { detail::print(stdout, "{}", report_json(reports)); }
-  if (wishes.form == ReportForm::csv) { detail::print(stdout, "{}", report_csv(reports)); }
-  if (wishes.form == ReportForm::html) { write_pages(reports, wishes.file); }
+  std::vector<RunReport> reports = read_reports(reader, options, directories.size());
+  if (options.form == ReportForm::table) { print_tables(reports, options); }
+  if (options.form == ReportForm::json) { detail::print(stdout, "{}", report_json(reports)); }
+  if (options.form == ReportForm::csv) { detail::print(stdout, "{}", report_csv(reports)); }
+  if (options.form == ReportForm::html) { write_pages(reports, options.file); }
   return reader.all() ? 0 : kBroken;
 }
 
 namespace {
 
 /// Reads a rank with what a report needs of it. Any thread.
-Rank read_reported(const RankFolder& folder, const ReportWishes& wishes, std::size_t folders) {
-  const bool concludes = wishes.form != ReportForm::csv;
-  const bool compares = wishes.rank < 0 && concludes;
-  const auto kept = std::make_shared<detail::RankSteps>(detail::values_of_a_rank(folders));
+Rank read_reported(const RankDirectory& directory, const ReportOptions& options, std::size_t directories) {
+  const bool concludes = options.form != ReportForm::csv;
+  const bool compares = options.rank < 0 && concludes;
+  const auto kept = std::make_shared<detail::RankSteps>(detail::values_of_a_rank(directories));
   StepHistory history;
-  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
+  Rank rank = read_rank(directory, [&](const Snapshot& snapshot) {
     if (compares) { kept->add(snapshot); }
     if (concludes) { history.add(snapshot); }
   });
   if (!rank.readable()) { return rank; }
   rank.kept_steps = kept;
   const auto note = [&rank](const char* file, const std::string& why) {
-    if (!why.empty()) { rank.not_read.push_back(detail::printable(rank.folder.path()) + "/" + file + " " + why); }
+    if (!why.empty()) { rank.not_read.push_back(detail::printable(rank.directory.path()) + "/" + file + " " + why); }
   };
   std::string of_trials;
   std::string of_results;
-  rank.snapshot.trials = read_trials(folder, of_trials);
-  rank.snapshot.measurements = read_results(folder, of_results);
+  rank.snapshot.trials = read_trials(directory, of_trials);
+  rank.snapshot.measurements = read_results(directory, of_results);
   note("trials.json", of_trials);
   note("results.json", of_results);
   if (!concludes) { return rank; }
   detail::conclude(rank.snapshot, std::make_shared<const StepHistory>(history.finished()));
   detail::add_finding_of_trials(rank.snapshot);
-  const bool is_one = folders == 1 || wishes.rank >= 0;
+  const bool is_one = directories == 1 || options.rank >= 0;
   if (!is_one) { rank.snapshot.history.reset(); }  // of many ranks it is too much
   return rank;
 }
 
 }  // namespace
 
-std::vector<RunReport> read_reports(RunReader& reader, const ReportWishes& wishes, std::size_t folders) {
+std::vector<RunReport> read_reports(RunReader& reader, const ReportOptions& options, std::size_t directories) {
   // Whether something is printed of each rank that takes all of its figures.
-  const bool prints_ranks = wishes.per_rank || wishes.form == ReportForm::json;
+  const bool prints_ranks = options.per_rank || options.form == ReportForm::json;
   std::vector<RunReport> reports;
   for (const RunProcesses& run : reader.runs()) {
     ReportBuilder report(prints_ranks);
     ReadRun read = reader.read(
-        run, [&](const RunProcess& each) { return read_reported(each.folder, wishes, folders); },
+        run, [&](const RunProcess& each) { return read_reported(each.directory, options, directories); },
         [&](Rank&& rank) { report.add(std::move(rank)); });
     if (read.ranks != 0) {
       reports.push_back(report.finish(std::move(read)));
@@ -160,20 +160,20 @@ std::vector<RunReport> read_reports(RunReader& reader, const ReportWishes& wishe
       reports.emplace_back();
     }
   }
-  reader.tell_not_read();
+  reader.report_not_read();
   for (RunReport& each : reports) {
-    if (each.ranks.empty()) { throw no_such_rank(wishes.rank); }
-    tell_remarks(each.remarks);
-    if (wishes.rank >= 0) { each.missing.clear(); }
+    if (each.ranks.empty()) { throw no_such_rank(options.rank); }
+    report_warnings(each.warnings);
+    if (options.rank >= 0) { each.missing.clear(); }
   }
   return reports;
 }
 
 namespace {
 
-Snapshot with_history(const RankFolder& folder) {
+Snapshot with_history(const RankDirectory& directory) {
   StepHistory history;
-  Rank rank = read_rank(folder, [&history](const Snapshot& snapshot) { history.add(snapshot); });
+  Rank rank = read_rank(directory, [&history](const Snapshot& snapshot) { history.add(snapshot); });
   rank.snapshot.history = std::make_shared<const StepHistory>(history.finished());
   return std::move(rank.snapshot);
 }
@@ -187,7 +187,7 @@ void write_page(const RunReport& run, const std::string& file) {
   page.endings = endings_of(run);
   Snapshot first;
   if (run.ranks.size() > 1) {
-    first = with_history(run.ranks.front().folder);
+    first = with_history(run.ranks.front().directory);
     page.steps = &first;
     page.job = &run.job;
   }

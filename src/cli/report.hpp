@@ -16,9 +16,9 @@ namespace cli {
 /// Reads these runs, and adds them up rank by rank: of each rank stays only what is printed of it. Says on stderr what
 /// could not be read, and who is left out.
 /// \param reader of which the rank that is wanted is kept.
-/// \param folders how many were named.
+/// \param directories how many were named.
 /// \throws takt::Error where a run does not have the rank that is wanted.
-std::vector<RunReport> read_reports(RunReader& reader, const ReportWishes& wishes, std::size_t folders);
+std::vector<RunReport> read_reports(RunReader& reader, const ReportOptions& options, std::size_t directories);
 
 /// Writes the page of a run, and says where. Of several ranks it reads the journal of the first one again, whose steps
 /// it draws.

@@ -49,10 +49,10 @@ JsonText rank_findings_json(const Snapshot& snapshot) {
   return findings;
 }
 
-JsonText abstentions_json(const Snapshot& snapshot) {
-  JsonText abstentions = JsonText::array();
-  for (const Abstention& each : snapshot.abstentions) { abstentions.push_back(detail::abstention_json(each)); }
-  return abstentions;
+JsonText skipped_rules_json(const Snapshot& snapshot) {
+  JsonText skipped_rules = JsonText::array();
+  for (const SkippedRule& each : snapshot.skipped_rules) { skipped_rules.push_back(detail::skipped_rule_json(each)); }
+  return skipped_rules;
 }
 
 JsonText rank_json(const Rank& rank) {
@@ -67,22 +67,22 @@ JsonText rank_json(const Rank& rank) {
       {"attempt", rank.snapshot.run.attempt},
       {"host", rank.snapshot.run.host},
       {"pid", rank.snapshot.run.pid},
-      {"directory", rank.folder.path()},
+      {"directory", rank.directory.path()},
       {"state", state_word(rank.ending)},
-      {"last_sign_unix_ns", rank.sign_unix_ns},
+      {"last_sign_unix_ns", rank.heartbeat_unix_ns},
       {"wall_ns", rank.snapshot.wall_ns},
       {"paths", paths_json(rank.snapshot)},
       {"open", open},
       {"findings", rank_findings_json(rank.snapshot)},
-      {"abstentions", abstentions_json(rank.snapshot)},
+      {"abstentions", skipped_rules_json(rank.snapshot)},
       {"uncaught", uncaught_json(rank.snapshot)},
       {"damage", damages(rank)},
   };
 }
 
 JsonText spread_json(const detail::RankSpread& spread) {
-  return {{"ranks", spread.ranks},         {"mean_ns", spread.mean_ns()},    {"min_ns", spread.least.ns},
-          {"min_rank", spread.least.rank}, {"max_ns", spread.most.ns},       {"max_rank", spread.most.rank},
+  return {{"ranks", spread.ranks},         {"mean_ns", spread.mean_ns()},    {"min_ns", spread.min.ns},
+          {"min_rank", spread.min.rank},   {"max_ns", spread.max.ns},        {"max_rank", spread.max.rank},
           {"stdev_ns", spread.stdev_ns()}, {"imbalance", spread.imbalance()}};
 }
 
@@ -128,8 +128,8 @@ std::string over_ranks(const detail::JobReport& job, std::uint32_t index) {
   const detail::RankPath* const path = detail::find_path(job.record, job.sum, index);
   if (path == nullptr || path->host_totals.ranks == 0) { return ",,,,,"; }
   const detail::RankSpread& spread = path->host_totals;
-  return detail::format(",{},{},{},{},{}", spread.ranks, spread.least.ns, spread.least.rank, spread.most.ns,
-                        spread.most.rank);
+  return detail::format(",{},{},{},{},{}", spread.ranks, spread.min.ns, spread.min.rank, spread.max.ns,
+                        spread.max.rank);
 }
 
 std::string csv_line(const detail::JobReport& job, std::uint32_t index) {

@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* kResultsName = "results.json";
 constexpr const char* kResultsSchema = "takt-results/1";
-constexpr std::size_t kMostResultsBytes = 32U << 20U;
-constexpr std::size_t kMostResults = 1'000;
+constexpr std::size_t kMaxResultsBytes = 32U << 20U;
+constexpr std::size_t kMaxResults = 1'000;
 
 std::uint32_t slowdown_bits_of(const JsonFields& object, const char* name) {
   return static_cast<std::uint32_t>(object.count(name) & 0xFFU);
@@ -49,32 +49,32 @@ MeasuredNotes read_measured_notes(const JsonFields& json) {
   MeasuredNotes notes;
   notes.slowed_runs = json.count("slowed_runs");
   notes.slowdowns = slowdown_bits_of(json, "slowdowns");
-  notes.least_clock_mhz = json.known_count("least_clock_mhz");
-  notes.most_clock_mhz = json.known_count("most_clock_mhz");
+  notes.min_clock_mhz = json.known_count("least_clock_mhz");
+  notes.max_clock_mhz = json.known_count("most_clock_mhz");
   notes.switched_runs = json.count("switched_runs");
   notes.others_busy = std::min(json.known_amount("others_busy"), std::optional(1.0));
   return notes;
 }
 
-std::vector<MeasuredMeter> read_measured_meters(const JsonFields& json) {
-  constexpr std::size_t kMostMeters = 1'000;
-  std::vector<MeasuredMeter> meters;
-  for (std::size_t at = 0; at < std::min(json.size(), kMostMeters); ++at) {
+std::vector<MeasuredSensor> read_measured_sensors(const JsonFields& json) {
+  constexpr std::size_t kMaxSensors = 1'000;
+  std::vector<MeasuredSensor> sensors;
+  for (std::size_t at = 0; at < std::min(json.size(), kMaxSensors); ++at) {
     const JsonFields each = json.element(at);
-    MeasuredMeter meter;
-    meter.name = each.text("name");
-    meter.samples = each.count("samples");
-    meter.memory_bytes = each.known_count("memory_bytes");
-    meter.joules = each.known_amount("joules");
-    meter.error_joules = each.amount("error_joules");
-    meter.no_energy = each.text("no_energy");
-    meters.push_back(std::move(meter));
+    MeasuredSensor sensor;
+    sensor.name = each.text("name");
+    sensor.samples = each.count("samples");
+    sensor.memory_bytes = each.known_count("memory_bytes");
+    sensor.joules = each.known_amount("joules");
+    sensor.error_joules = each.amount("error_joules");
+    sensor.no_energy = each.text("no_energy");
+    sensors.push_back(std::move(sensor));
   }
-  return meters;
+  return sensors;
 }
 
 MeasureEnd read_end(const std::string& word) {
-  for (const MeasureEnd each : {MeasureEnd::interval, MeasureEnd::seconds, MeasureEnd::most_runs}) {
+  for (const MeasureEnd each : {MeasureEnd::interval, MeasureEnd::seconds, MeasureEnd::max_runs}) {
     if (word == to_string(each)) { return each; }
   }
   return MeasureEnd::runs;
@@ -99,7 +99,7 @@ Measurement read_measurement(const JsonFields& json) {
   measurement.energy_of = json.text("energy_of");
   measurement.no_energy = json.text("no_energy");
   measurement.notes = read_measured_notes(json.member("notes"));
-  measurement.meters = read_measured_meters(json.member("meters"));
+  measurement.sensors = read_measured_sensors(json.member("meters"));
   measurement.runs_left_out = measurement.host.n;
   return measurement;
 }
@@ -115,7 +115,7 @@ Measurements parse_results(std::string_view text, std::string& error) {
     return {};
   }
   Measurements measurements;
-  for (std::size_t at = 0; at < std::min(list.size(), kMostResults); ++at) {
+  for (std::size_t at = 0; at < std::min(list.size(), kMaxResults); ++at) {
     Measurement measurement = read_measurement(list.element(at));
     if (measurement.name.empty() || measurement.host.n == 0) { continue; }
     measurements.push_back(std::make_shared<const Measurement>(std::move(measurement)));
@@ -123,9 +123,9 @@ Measurements parse_results(std::string_view text, std::string& error) {
   return measurements;
 }
 
-Measurements read_results(const RankFolder& folder, std::string& error) {
+Measurements read_results(const RankDirectory& directory, std::string& error) {
   std::string text;
-  if (!folder.open()->read_whole(kResultsName, kMostResultsBytes, text)) {
+  if (!directory.open()->read_whole(kResultsName, kMaxResultsBytes, text)) {
     if (errno != ENOENT) { error = "cannot be read: " + detail::reason_of(errno); }
     return {};
   }
@@ -136,7 +136,7 @@ namespace {
 
 constexpr const char* kTrialsName = "trials.json";
 constexpr const char* kTrialsSchema = "takt-trials/1";
-constexpr std::size_t kMostTrialsBytes = 1U << 20U;
+constexpr std::size_t kMaxTrialsBytes = 1U << 20U;
 
 TrialRate rate_of(const JsonFields& kind) {
   TrialRate rate;
@@ -200,9 +200,9 @@ std::shared_ptr<const TrialResults> parse_trials(std::string_view text, std::str
   return results;
 }
 
-std::shared_ptr<const TrialResults> read_trials(const RankFolder& folder, std::string& error) {
+std::shared_ptr<const TrialResults> read_trials(const RankDirectory& directory, std::string& error) {
   std::string text;
-  if (!folder.open()->read_whole(kTrialsName, kMostTrialsBytes, text)) {
+  if (!directory.open()->read_whole(kTrialsName, kMaxTrialsBytes, text)) {
     if (errno != ENOENT) { error = "cannot be read: " + detail::reason_of(errno); }
     return nullptr;
   }

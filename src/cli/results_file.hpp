@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 
 #include <takt/config.hpp>
 #include <takt/measurement.hpp>
@@ -28,17 +28,17 @@ using Measurements = std::vector<std::shared_ptr<const Measurement>>;
 /// with the reason in `error`.
 Measurements parse_results(std::string_view text, std::string& error);
 
-/// That in the folder of a rank. Empty: there is none, or, with the reason in `error`, it cannot be read.
-Measurements read_results(const RankFolder& folder, std::string& error);
+/// That in the directory of a rank. Empty: there is none, or, with the reason in `error`, it cannot be read.
+Measurements read_results(const RankDirectory& directory, std::string& error);
 
 /// What trials.json says, by schema takt-trials/1. What it does not say, or says wrongly, is as if it were not there:
 /// bytes may be anything. nullptr where it is no such document, with the reason in `error`.
 std::shared_ptr<const TrialResults> parse_trials(std::string_view text, std::string& error);
 
-/// That in the folder of a rank. nullptr: there is none, or, with the reason in `error`, it cannot be read.
-std::shared_ptr<const TrialResults> read_trials(const RankFolder& folder, std::string& error);
+/// That in the directory of a rank. nullptr: there is none, or, with the reason in `error`, it cannot be read.
+std::shared_ptr<const TrialResults> read_trials(const RankDirectory& directory, std::string& error);
 
-/// A value in a JSON file of a run folder, whose bytes may be anything: what is of another kind is as if it were not
+/// A value in a JSON file of a run directory, whose bytes may be anything: what is of another kind is as if it were not
 /// there. A value, which shares the document. Any thread.
 class JsonFields {
  public:

@@ -5,7 +5,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 
 #include <takt/detail/memory.hpp>
 
@@ -39,8 +39,8 @@ bool is_before(const RunProcess& a, const RunProcess& b) {
 std::int64_t end_of(const Snapshot& snapshot) noexcept {
   const std::int64_t start = snapshot.run.start_unix_ns;
   const std::int64_t wall = std::max<std::int64_t>(snapshot.wall_ns, 0);
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return start > kMost - wall ? kMost : start + wall;  // journals may say anything
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  return start > kMax - wall ? kMax : start + wall;  // journals may say anything
 }
 
 /// From one time to a later one. Unsigned, as they may lie further apart than a signed number reaches.
@@ -62,7 +62,7 @@ std::string why_superseded(const Rank& earlier, const Rank& later) {
 
 std::string left_out(const Rank& rank, const std::string& why) {
   return detail::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why,
-                        detail::printable(rank.folder.path()));
+                        detail::printable(rank.directory.path()));
 }
 
 /// Picks the ranks that count from the processes of one run as these come by. It holds those back of which it does not
@@ -72,13 +72,13 @@ class LastRanks {
   /// \param newest of the newest attempt the process that began last.
   LastRanks(const RunProcess& newest, const RunReader::Use& use)
       : newest_(newest.run),
-        is_possible_(newest_.world_size <= kMostRanks),
+        is_possible_(newest_.world_size <= kMaxRanks),
         world_(std::max(newest_.world_size, newest_.rank + 1)),
         use_(use) {
     if (is_possible_) { return; }
-    run_.remarks.push_back(
+    run_.warnings.push_back(
         detail::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
-                       detail::printable(newest.folder.path()), newest_.world_size));
+                       detail::printable(newest.directory.path()), newest_.world_size));
   }
 
   /// The next process, in order of rank, attempt and begin.
@@ -144,11 +144,11 @@ void LastRanks::add(Rank rank) {
 
 void LastRanks::take(Rank&& rank) {
   if (!is_of_last(rank.snapshot)) {
-    run_.remarks.push_back(left_out(rank, "is of an earlier attempt"));
+    run_.warnings.push_back(left_out(rank, "is of an earlier attempt"));
     return;
   }
   if (last_ && last_->snapshot.run.rank == rank.snapshot.run.rank) {
-    run_.remarks.push_back(left_out(*last_, why_superseded(*last_, rank)));
+    run_.warnings.push_back(left_out(*last_, why_superseded(*last_, rank)));
   } else if (last_) {
     use(std::move(*last_));
   }
@@ -170,7 +170,7 @@ ReadRun LastRanks::finish() {
   use(std::move(*last_));
   const std::uint64_t apart_ns = ns_from(earliest_.first, latest_.first);
   if (apart_ns >= kFarApartNs) {
-    run_.remarks.push_back(
+    run_.warnings.push_back(
         detail::format("rank {} began {} after rank {}, by the clocks of their hosts: is one of these wrong?",
                        latest_.second, detail::human_time(static_cast<double>(apart_ns)), earliest_.second));
   }
@@ -182,10 +182,10 @@ ReadRun LastRanks::finish() {
 
 }  // namespace
 
-detail::JournalPeek look_at_journal(const RankFolder& folder, std::string& why) {
-  detail::JournalPeek peek = detail::peek_journal(*folder.open());
+detail::JournalPeek peek_journal(const RankDirectory& directory, std::string& why) {
+  detail::JournalPeek peek = detail::peek_journal(*directory.open());
   if (peek.has_run && can_be_rank(peek.run.rank)) { return peek; }
-  Rank rank = read_rank(folder);
+  Rank rank = read_rank(directory);
   if (rank.readable()) {
     peek.has_run = !rank.snapshot.run.id.empty();  // else it has lost whose it is
     peek.run = std::move(rank.snapshot.run);
@@ -205,14 +205,14 @@ std::uint64_t ns_between(const std::vector<AttemptSpan>& attempts) noexcept {
 
 unsigned RunReader::usual_threads() noexcept { return std::min(std::thread::hardware_concurrency(), 4U); }
 
-RunReader::RunReader(const std::vector<RankFolder>& folders, unsigned threads)
-    : threads_(threads), is_whole_(are_whole(folders)) {
+RunReader::RunReader(const std::vector<RankDirectory>& directories, unsigned threads)
+    : threads_(threads), is_whole_(are_whole(directories)) {
   std::vector<RunProcess> processes;
-  for (std::size_t place = 0; place < folders.size(); ++place) {
+  for (std::size_t place = 0; place < directories.size(); ++place) {
     std::string why;
-    detail::JournalPeek peek = look_at_journal(folders[place], why);
+    detail::JournalPeek peek = peek_journal(directories[place], why);
     if (why.empty()) {
-      processes.push_back({folders[place], std::move(peek.run), place});
+      processes.push_back({directories[place], std::move(peek.run), place});
     } else {
       not_read_.emplace_back(place, std::move(why));
     }
@@ -251,22 +251,22 @@ std::string RunReader::keep_newest() {
   const auto newest = std::max_element(runs_.begin(), runs_.end(), [&](const RunProcesses& a, const RunProcesses& b) {
     return start_of(a) < start_of(b);
   });
-  std::string remark = detail::format("these are ranks of {} runs, of which the newest counts: {}", runs_.size(),
-                                      detail::printable(newest->front().run.id));
+  std::string warning = detail::format("these are ranks of {} runs, of which the newest counts: {}", runs_.size(),
+                                       detail::printable(newest->front().run.id));
   runs_ = {std::move(*newest)};
-  return remark;
+  return warning;
 }
 
 ReadRun RunReader::read(const RunProcesses& run, const Read& read, const Use& use) {
   if (run.empty()) { return {}; }
   LastRanks last(*std::max_element(run.begin(), run.end(), began_before), use);
-  const std::size_t most = std::max<std::size_t>(std::min<std::size_t>(threads_, run.size()), 1);
+  const std::size_t max = std::max<std::size_t>(std::min<std::size_t>(threads_, run.size()), 1);
   // Where no thread can be had, who waits for the rank reads it.
-  const std::launch how = most == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
+  const std::launch how = max == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
   std::deque<std::future<Rank>> ahead;
   auto next = run.begin();
   for (const RunProcess& each : run) {
-    for (; ahead.size() < most && next != run.end(); ++next) {
+    for (; ahead.size() < max && next != run.end(); ++next) {
       ahead.push_back(std::async(how, std::cref(read), std::cref(*next)));
     }
     Rank rank = ahead.front().get();
@@ -284,7 +284,7 @@ bool RunReader::take_in(Rank& rank, const RunProcess& process) {
   if (!rank.readable()) {
     not_read_.emplace_back(process.place, why_unreadable(rank));
   } else if (key(rank.snapshot.run) != key(process.run)) {
-    not_read_.emplace_back(process.place, "the journal in " + detail::printable(rank.folder.path()) +
+    not_read_.emplace_back(process.place, "the journal in " + detail::printable(rank.directory.path()) +
                                               " has just begun, or is of two processes; call takt again");
   } else {
     return true;
@@ -301,8 +301,8 @@ std::vector<std::string> RunReader::not_read() const {
   return lines;
 }
 
-bool RunReader::tell_not_read() const {
-  tell_remarks(not_read());
+bool RunReader::report_not_read() const {
+  report_warnings(not_read());
   return all();
 }
 

@@ -4,7 +4,7 @@
 
 #include "cli/journal_peek.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 
 #include <takt/config.hpp>
 #include <takt/error.hpp>
@@ -23,11 +23,11 @@ namespace cli {
 /// Returns which run and process the journal in the directory is of. Reads all of it only if its beginning is damaged.
 /// Any thread.
 /// \param why the reason why it cannot be read; empty if it can.
-detail::JournalPeek look_at_journal(const RankFolder& folder, std::string& why);
+detail::JournalPeek peek_journal(const RankDirectory& directory, std::string& why);
 
 /// A process whose journal is to be read.
 struct RunProcess {
-  RankFolder folder;
+  RankDirectory directory;
   RunInfo run;            ///< from the beginning of the journal
   std::size_t place = 0;  ///< its position among the directories that were named
 };
@@ -51,7 +51,7 @@ std::uint64_t ns_between(const std::vector<AttemptSpan>& attempts) noexcept;
 struct ReadRun {
   std::uint64_t ranks = 0;            ///< that count; 0: nothing could be read
   std::uint64_t world = 0;            ///< the ranks of the job, those without a journal included
-  std::vector<std::string> remarks;   ///< which processes are left out and why
+  std::vector<std::string> warnings;  ///< which processes are left out and why
   std::vector<AttemptSpan> attempts;  ///< those that left a journal, in order; the last one counts
 
   std::uint64_t missing() const noexcept { return world - ranks; }
@@ -72,7 +72,7 @@ class RunReader {
   static unsigned usual_threads() noexcept;
 
   /// \param threads maximum number of threads that read.
-  explicit RunReader(const std::vector<RankFolder>& folders, unsigned threads = usual_threads());
+  explicit RunReader(const std::vector<RankDirectory>& directories, unsigned threads = usual_threads());
   /// Takes processes whose journals are known to be readable.
   explicit RunReader(std::vector<RunProcess> processes, unsigned threads = usual_threads());
 
@@ -91,7 +91,7 @@ class RunReader {
   /// Returns what could not be read and why, in the order in which it was named.
   std::vector<std::string> not_read() const;
   /// Prints not_read() on stderr. Returns all().
-  bool tell_not_read() const;
+  bool report_not_read() const;
   /// Returns whether everything was read, and no merged file is damaged.
   bool all() const noexcept { return is_whole_ && not_read_.empty(); }
 

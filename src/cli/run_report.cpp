@@ -26,56 +26,56 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-std::int64_t sampled_ns(const Meter& meter) {
+std::int64_t sampled_ns(const Sensor& sensor) {
   // Differences wrap: a journal may say anything.
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(meter.last_ns) -
-                                   static_cast<std::uint64_t>(meter.first_ns));
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(sensor.last_ns) -
+                                   static_cast<std::uint64_t>(sensor.first_ns));
 }
 
 }  // namespace
 
-std::uint32_t MergedMeters::add_meter(const Meter& meter, const Snapshot& rank, const std::string& label) {
-  Owned owned{meter, ranks_};
-  const bool of_rank = meter.kind == Meter::Kind::device || meter.kind == Meter::Kind::process;
-  owned.meter.name = (of_rank ? label : rank.run.host) + ", " + meter.name;
-  const auto number = static_cast<std::uint32_t>(meters_.size());
+std::uint32_t MergedSensors::add_sensor(const Sensor& sensor, const Snapshot& rank, const std::string& label) {
+  Owned owned{sensor, ranks_};
+  const bool of_rank = sensor.kind == Sensor::Kind::device || sensor.kind == Sensor::Kind::process;
+  owned.sensor.name = (of_rank ? label : rank.run.host) + ", " + sensor.name;
+  const auto number = static_cast<std::uint32_t>(sensors_.size());
   // Of what has no id, each is another one.
-  const std::string id = meter.id.empty() ? std::to_string(number) : rank.run.host + " " + meter.id;
-  const auto [place, is_new] = places_.emplace(std::make_pair(meter.kind, id), number);
+  const std::string id = sensor.id.empty() ? std::to_string(number) : rank.run.host + " " + sensor.id;
+  const auto [place, is_new] = places_.emplace(std::make_pair(sensor.kind, id), number);
   if (is_new) {
-    meters_.push_back(std::move(owned));
-  } else if (Owned& there = meters_[place->second]; sampled_ns(meter) > sampled_ns(there.meter)) {
+    sensors_.push_back(std::move(owned));
+  } else if (Owned& there = sensors_[place->second]; sampled_ns(sensor) > sampled_ns(there.sensor)) {
     there = std::move(owned);
   }
   return place->second;
 }
 
-void MergedMeters::add(const Snapshot& rank, const std::string& label, std::uint32_t first_series) {
+void MergedSensors::add(const Snapshot& rank, const std::string& label, std::uint32_t first_series) {
   std::vector<std::uint32_t> places;
-  for (const Meter& each : rank.meters) { places.push_back(add_meter(each, rank, label)); }
+  for (const Sensor& each : rank.sensors) { places.push_back(add_sensor(each, rank, label)); }
   for (StepEnergy each : rank.step_energies) {
-    if (each.meter >= places.size()) { continue; }
-    each.meter = places[each.meter];
+    if (each.sensor >= places.size()) { continue; }
+    each.sensor = places[each.sensor];
     each.series += first_series;
     steps_.emplace_back(ranks_, each);
   }
   for (RegionEnergy each : rank.region_energies) {
-    if (each.meter >= places.size()) { continue; }
-    each.meter = places[each.meter];
+    if (each.sensor >= places.size()) { continue; }
+    each.sensor = places[each.sensor];
     regions_.emplace_back(ranks_, std::move(each));
   }
   for (const Unsampled& each : rank.unsampled) { unsampled_.emplace(each.what, each.why); }
   ++ranks_;
 }
 
-void MergedMeters::move_into(Snapshot& sum) {
+void MergedSensors::move_into(Snapshot& sum) {
   for (const auto& [rank, each] : steps_) {
-    if (meters_[each.meter].rank == rank) { sum.step_energies.push_back(each); }
+    if (sensors_[each.sensor].rank == rank) { sum.step_energies.push_back(each); }
   }
   for (auto& [rank, each] : regions_) {
-    if (meters_[each.meter].rank == rank) { sum.region_energies.push_back(std::move(each)); }
+    if (sensors_[each.sensor].rank == rank) { sum.region_energies.push_back(std::move(each)); }
   }
-  for (Owned& each : meters_) { sum.meters.push_back(std::move(each.meter)); }
+  for (Owned& each : sensors_) { sum.sensors.push_back(std::move(each.sensor)); }
   for (const auto& [what, why] : unsampled_) { sum.unsampled.push_back({what, why}); }
 }
 
@@ -111,7 +111,7 @@ void RankSum::add(const Snapshot& rank) {
 Snapshot RankSum::take() {
   Snapshot sum = only_ ? std::move(*only_) : std::move(sum_);
   if (!only_) {
-    meters_.move_into(sum);
+    sensors_.move_into(sum);
     put_in_order(sum);
   }
   *this = RankSum();
@@ -129,7 +129,7 @@ void RankSum::merge(const Snapshot& rank) {
     each.name = label + ", " + each.name;
     sum_.threads.push_back(each);
   }
-  meters_.add(rank, label, static_cast<std::uint32_t>(sum_.series.size()));
+  sensors_.add(rank, label, static_cast<std::uint32_t>(sum_.series.size()));
   for (Series each : rank.series) {
     each.path = paths[each.path];
     each.thread += first_thread;
@@ -280,7 +280,7 @@ std::string measurements_text(const RunReport& run, int width, bool color) {
 }  // namespace
 
 void ReportBuilder::add(Rank&& rank) {
-  rank.snapshot.run.directory = rank.folder.path();  // it may have been moved
+  rank.snapshot.run.directory = rank.directory.path();  // it may have been moved
   rank.standing = describe(rank);
   sum_.add(rank.snapshot);
   detail::merge_into(report_.job.record, detail::record_of(rank.snapshot));
@@ -291,7 +291,7 @@ void ReportBuilder::add(Rank&& rank) {
 RunReport ReportBuilder::finish(ReadRun run) {
   RunReport report = std::move(report_);
   report.attempts = std::move(run.attempts);
-  report.remarks = std::move(run.remarks);
+  report.warnings = std::move(run.warnings);
   report.missing = missing_ranks(report.ranks, run.world);
   report.job.sum = sum_.take();
   report.trials = trials_of(report.ranks);

@@ -25,7 +25,7 @@ namespace cli {
 
 /// What several ranks have sampled. A device, the processors and the machine are there once, however many ranks have
 /// sampled them: by the rank that did so for longest. A value; one thread at a time.
-class MergedMeters {
+class MergedSensors {
  public:
   /// \param label of the rank, such as "rank 3".
   /// \param first_series index of its first series in the sum.
@@ -34,17 +34,17 @@ class MergedMeters {
 
  private:
   struct Owned {
-    Meter meter;
+    Sensor sensor;
     std::size_t rank = 0;  // whose figures these are
   };
   template <class Energy>
   using OfRanks = std::vector<std::pair<std::size_t, Energy>>;
 
-  std::uint32_t add_meter(const Meter& meter, const Snapshot& rank, const std::string& label);
+  std::uint32_t add_sensor(const Sensor& sensor, const Snapshot& rank, const std::string& label);
 
   std::size_t ranks_ = 0;
-  std::vector<Owned> meters_;
-  std::map<std::pair<Meter::Kind, std::string>, std::uint32_t> places_;
+  std::vector<Owned> sensors_;
+  std::map<std::pair<Sensor::Kind, std::string>, std::uint32_t> places_;
   OfRanks<StepEnergy> steps_;
   OfRanks<RegionEnergy> regions_;
   std::set<std::pair<std::string, std::string>> unsampled_;
@@ -68,7 +68,7 @@ class RankSum {
   std::uint32_t add_path(const PathStats& path, const std::vector<std::uint32_t>& paths);
 
   Snapshot sum_;
-  MergedMeters meters_;
+  MergedSensors sensors_;
   int merged_ = 0;
   std::optional<Snapshot> only_;  // until there is a second one
   std::set<std::tuple<std::string, std::string, std::string>> devices_;
@@ -80,7 +80,7 @@ struct RunReport {
   std::vector<Rank> ranks;                  ///< in order; of each, its last attempt
   std::vector<AttemptSpan> attempts;        ///< of the run, in order; the last one is reported
   std::vector<std::uint32_t> missing;       ///< ranks of which there is no journal
-  std::vector<std::string> remarks;         ///< who is left out and why
+  std::vector<std::string> warnings;        ///< who is left out and why
   detail::JobReport job;                    ///< of one rank its sum alone
   std::optional<detail::JobTrials> trials;  ///< of those ranks that ran some
 };

@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/ls.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "ranks/rank_steps.hpp"
 #include "report/csv.hpp"
@@ -29,7 +29,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-int scaling(const ScalingWishes& wishes) {
+int scaling(const ScalingOptions& options) {
   bool all = true;
   const auto read = [&all](const std::vector<std::string>& runs) {
     if (runs.empty()) { return std::vector<JobRun>(); }
@@ -37,24 +37,24 @@ int scaling(const ScalingWishes& wishes) {
     all = all && found.all;
     return std::move(found.runs);
   };
-  const detail::Scaling wanted = wishes.weak     ? detail::Scaling::weak
-                                 : wishes.strong ? detail::Scaling::strong
-                                                 : detail::Scaling::unclear;
-  const ScalingReport report =
-      scaling_report_of({read(wishes.runs), read(wishes.without_loader), read(wishes.without_communication), wanted});
-  for (const std::string& each : report.remarks) { detail::print(stderr, "takt: {}\n", each); }
+  const detail::Scaling wanted = options.weak     ? detail::Scaling::weak
+                                 : options.strong ? detail::Scaling::strong
+                                                  : detail::Scaling::unclear;
+  const ScalingReport report = scaling_report_of(
+      {read(options.runs), read(options.without_loader), read(options.without_communication), wanted});
+  for (const std::string& each : report.warnings) { detail::print(stderr, "takt: {}\n", each); }
   detail::print(stdout, "{}",
-                wishes.form == ScalingForm::csv    ? scaling_csv(report)
-                : wishes.form == ScalingForm::json ? scaling_json(report)
-                                                   : scaling_table(report, detail::page_on_stdout(wishes.drawn)));
+                options.form == ScalingForm::csv    ? scaling_csv(report)
+                : options.form == ScalingForm::json ? scaling_json(report)
+                                                    : scaling_table(report, detail::page_on_stdout(options.drawn)));
   return all ? 0 : kBroken;
 }
 
 namespace {
 
-Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
-  const auto steps = std::make_shared<detail::RankSteps>(most_values);
-  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps->add(snapshot); });
+Rank read_with_steps(const RankDirectory& directory, std::size_t max_values) {
+  const auto steps = std::make_shared<detail::RankSteps>(max_values);
+  Rank rank = read_rank(directory, [&](const Snapshot& snapshot) { steps->add(snapshot); });
   rank.kept_steps = steps;
   return rank;
 }
@@ -84,7 +84,7 @@ void take_throughput(const Snapshot& sum, JobRun& run) {
 }
 
 JobRun job_run_of(const RunReading& reading) {
-  tell_remarks(reading.remarks);
+  report_warnings(reading.warnings);
   JobRun run;
   run.id = reading.ranks.front().snapshot.run.id;
   run.ranks = reading.world_size;
@@ -104,16 +104,16 @@ JobRun job_run_of(const RunReading& reading) {
 }  // namespace
 
 JobRuns read_job_runs(const std::vector<std::string>& given) {
-  const std::vector<RankFolder> folders = rank_folders(given);
-  const std::size_t most = detail::values_of_a_rank(folders.size());
-  RunReader reader(folders);
+  const std::vector<RankDirectory> directories = rank_directories(given);
+  const std::size_t max = detail::values_of_a_rank(directories.size());
+  RunReader reader(directories);
   std::vector<RunReading> readings;
   for (const RunProcesses& run : reader.runs()) {
     readings.push_back(
-        read_run(reader, run, [most](const RunProcess& each) { return read_with_steps(each.folder, most); }));
+        read_run(reader, run, [max](const RunProcess& each) { return read_with_steps(each.directory, max); }));
   }
   JobRuns runs;
-  runs.all = reader.tell_not_read();
+  runs.all = reader.report_not_read();
   for (const RunReading& each : readings) {
     if (each.readable()) { runs.runs.push_back(job_run_of(each)); }
   }
@@ -129,7 +129,7 @@ const char* name_of(Scaling scaling) { return scaling == Scaling::weak ? "weak" 
 bool is_smaller(const JobRun& a, const JobRun& b) { return a.ranks < b.ranks; }
 
 /// Weak or strong, by runs of which all items are counted.
-Scaling told_by_items(const std::vector<JobRun>& runs) {
+Scaling reported_by_items(const std::vector<JobRun>& runs) {
   std::vector<detail::ScalingRun> whole;
   for (const JobRun& each : runs) {
     if (each.missing == 0) { whole.push_back(each.figures()); }
@@ -138,14 +138,14 @@ Scaling told_by_items(const std::vector<JobRun>& runs) {
 }
 
 void note_scaling(const ScalingRuns& runs, ScalingReport& report) {
-  const Scaling told = told_by_items(runs.runs);
-  report.scaling = runs.wanted == Scaling::unclear ? told : runs.wanted;
-  if (runs.wanted != Scaling::unclear && told != Scaling::unclear && told != runs.wanted) {
-    report.remarks.push_back(
-        detail::format("by the samples a step this is {} scaling, not {}", name_of(told), name_of(runs.wanted)));
+  const Scaling reported = reported_by_items(runs.runs);
+  report.scaling = runs.wanted == Scaling::unclear ? reported : runs.wanted;
+  if (runs.wanted != Scaling::unclear && reported != Scaling::unclear && reported != runs.wanted) {
+    report.warnings.push_back(
+        detail::format("by the samples a step this is {} scaling, not {}", name_of(reported), name_of(runs.wanted)));
   }
   if (report.scaling == Scaling::unclear) {
-    report.remarks.emplace_back(
+    report.warnings.emplace_back(
         "neither each rank nor all ranks together have the same samples a step in all runs: efficiency compares the "
         "rates of different work; say --weak or --strong if that is meant");
   }
@@ -154,15 +154,15 @@ void note_scaling(const ScalingRuns& runs, ScalingReport& report) {
 void note_equal_sizes(ScalingReport& report) {
   const JobRun& base = report.lines.front().run;
   if (report.lines.size() > 1 && report.lines[1].run.ranks == base.ranks) {
-    report.remarks.push_back(
+    report.warnings.push_back(
         detail::format("several runs have {} ranks, the fewest; the first named is compared with: {}", base.ranks,
                        detail::printable(base.id)));
   }
   const auto other = std::find_if(report.lines.begin(), report.lines.end(),
                                   [&](const ScalingLine& each) { return each.run.path != base.path; });
   if (other != report.lines.end()) {
-    report.remarks.push_back(detail::format("runs count samples in different Batches: {} and {}",
-                                            detail::printable(base.path), detail::printable(other->run.path)));
+    report.warnings.push_back(detail::format("runs count samples in different Batches: {} and {}",
+                                             detail::printable(base.path), detail::printable(other->run.path)));
   }
 }
 
@@ -179,9 +179,9 @@ void add_runs_without(const std::vector<JobRun>& runs, const char* what, std::op
       if (!taken) { line.*where = RunWithout{each.id, detail::items_per_s(each.figures())}; }
     }
     if (placed && !taken) { continue; }
-    report.remarks.push_back(detail::format("run {} without {} is left out: {}", detail::printable(each.id), what,
-                                            taken ? "another one of its size was named before it"
-                                                  : detail::format("no run with it has {} ranks", each.ranks)));
+    report.warnings.push_back(detail::format("run {} without {} is left out: {}", detail::printable(each.id), what,
+                                             taken ? "another one of its size was named before it"
+                                                   : detail::format("no run with it has {} ranks", each.ranks)));
   }
 }
 
@@ -374,7 +374,7 @@ std::string scaling_json(const ScalingReport& report) {
   JsonText scaling;
   if (scaling_word(report.scaling) != nullptr) { scaling = scaling_word(report.scaling); }
   const JsonText document = {
-      {"schema", "takt-scaling/1"}, {"scaling", scaling}, {"runs", runs}, {"remarks", report.remarks}};
+      {"schema", "takt-scaling/1"}, {"scaling", scaling}, {"runs", runs}, {"remarks", report.warnings}};
   return detail::printable_json(document.indented()) + "\n";
 }
 

@@ -37,9 +37,10 @@ struct JobRuns {
   bool all = true;  ///< false: a rank was not readable
 };
 
-/// The runs that these folders mean, each once, in this order. Remarks go to stderr: ranks that are missing, of earlier
+/// The runs that these directories mean, each once, in this order. Remarks go to stderr: ranks that are missing, of
+/// earlier
 /// attempts, or not readable.
-/// \throws takt::Error where a folder holds no run, or a run counts no items.
+/// \throws takt::Error where a directory holds no run, or a run counts no items.
 JobRuns read_job_runs(const std::vector<std::string>& given);
 
 /// A run of the same size, in which something is left out.
@@ -59,8 +60,8 @@ struct ScalingLine {
 /// Runs of different sizes beside each other.
 struct ScalingReport {
   detail::Scaling scaling = detail::Scaling::unclear;
-  std::vector<ScalingLine> lines;    ///< by ranks; of equal ones as they were named
-  std::vector<std::string> remarks;  ///< what has to be known beside the figures, a sentence each
+  std::vector<ScalingLine> lines;     ///< by ranks; of equal ones as they were named
+  std::vector<std::string> warnings;  ///< what has to be known beside the figures, a sentence each
 };
 
 /// What `takt scaling` compares.

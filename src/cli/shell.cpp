@@ -4,7 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "journal/journal_reader.hpp"
 
 #include <takt/session.hpp>
@@ -34,7 +34,7 @@ std::string short_help(const CommandTree& tree) {
   for (const CommandText& each : tree.commands) {
     text += detail::format("  {} {:<{}}  {}\n", tree.program.name, each.name, width, each.help);
   }
-  return text + "\nRUN is the folder of a run; without one it is the newest run in takt-runs.\n" +
+  return text + "\nRUN is the directory of a run; without one it is the newest run in takt-runs.\n" +
          detail::format("{0} help COMMAND tells the options of a command, {0} --help all of them.\n",
                         tree.program.name);
 }
@@ -43,7 +43,7 @@ namespace {
 
 using Rest = Completions::Rest;
 
-constexpr std::size_t kMostLookedUp = 1000;
+constexpr std::size_t kMaxLookups = 1000;
 
 bool begins_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
@@ -68,7 +68,7 @@ const OptionText* find_argument(const CommandText& command, std::size_t given) {
 
 Rest rest_of(const std::string& value) {
   return value == "RUN"      ? Rest::runs
-         : value == "FOLDER" ? Rest::folders
+         : value == "DIR"    ? Rest::directories
          : value == "FILE"   ? Rest::files
          : value == "REGION" ? Rest::regions
                              : Rest::nothing;
@@ -83,7 +83,7 @@ void join_values(std::vector<std::string>& words) {
 
 void add_commands(const CommandTree& tree, Completions& found) {
   for (const CommandText& each : tree.commands) {
-    if (begins_with(each.name, found.begun)) { found.words.push_back({each.name, each.help}); }
+    if (begins_with(each.name, found.started)) { found.words.push_back({each.name, each.help}); }
   }
 }
 
@@ -91,14 +91,14 @@ void add_options(const CommandText& command, const std::set<const OptionText*>& 
   for (const OptionText& each : command.options) {
     if (each.is_argument || (given.count(&each) != 0 && !each.repeats)) { continue; }
     for (const std::string& name : each.names) {
-      if (begins_with(name, found.begun)) { found.words.push_back({name, each.help}); }
+      if (begins_with(name, found.started)) { found.words.push_back({name, each.help}); }
     }
   }
 }
 
 void add_values(const CommandTree& tree, const OptionText& option, Completions& found) {
   for (const std::string& each : option.choices) {
-    if (begins_with(each, found.begun)) { found.words.push_back({found.before + each, ""}); }
+    if (begins_with(each, found.started)) { found.words.push_back({found.before + each, ""}); }
   }
   if (option.value == "COMMAND") { add_commands(tree, found); }
   found.rest = rest_of(option.value);
@@ -134,16 +134,18 @@ bool is_plain(std::string_view text) {
 }
 
 std::vector<std::string> runs_where_they_go() {
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   std::vector<std::string> runs;
-  for (const RunFolder& each : all_runs(SessionOptions::from_env().directory, remarks)) { runs.push_back(each.folder); }
+  for (const RunDirectory& each : all_runs(SessionOptions::from_env().directory, warnings)) {
+    runs.push_back(each.directory);
+  }
   return runs;
 }
 
 /// Those that the first MiB of a run's journal knows.
 std::vector<std::string> regions_of(const std::string& given) {
-  std::vector<std::string> remarks;
-  const std::vector<RunFolder> runs = all_runs(given, remarks);
+  std::vector<std::string> warnings;
+  const std::vector<RunDirectory> runs = all_runs(given, warnings);
   Snapshot snapshot;
   detail::JournalReader(runs.front().ranks.front().open()).read_part(snapshot);
   std::vector<std::string> regions = {"step"};
@@ -165,10 +167,10 @@ Completions completions_of(const CommandTree& tree, std::vector<std::string> wor
   Completions found;
   if (words.empty()) { words.emplace_back(); }
   join_values(words);
-  found.begun = words.back();
+  found.started = words.back();
   if (words.size() == 1) {
     add_commands(tree, found);
-    if (begins_with(found.begun, "-")) { add_options(tree.program, {}, found); }
+    if (begins_with(found.started, "-")) { add_options(tree.program, {}, found); }
     return found;
   }
   const CommandText* const command = find_command(tree, words.front());
@@ -176,14 +178,14 @@ Completions completions_of(const CommandTree& tree, std::vector<std::string> wor
   const WordsBefore before = read_words(*command, words);
   found.given = before.arguments;
   const OptionText* option = before.waiting;
-  const std::size_t sign = found.begun.find('=');
-  if (option == nullptr && begins_with(found.begun, "--") && sign != std::string::npos) {
-    option = find_option(*command, found.begun.substr(0, sign));
-    found.before = found.begun.substr(0, sign + 1);
-    found.begun.erase(0, sign + 1);
+  const std::size_t sign = found.started.find('=');
+  if (option == nullptr && begins_with(found.started, "--") && sign != std::string::npos) {
+    option = find_option(*command, found.started.substr(0, sign));
+    found.before = found.started.substr(0, sign + 1);
+    found.started.erase(0, sign + 1);
     if (option == nullptr || option->value.empty()) { return found; }
   }
-  if (option == nullptr && begins_with(found.begun, "-")) {
+  if (option == nullptr && begins_with(found.started, "-")) {
     add_options(*command, before.options, found);
     return found;
   }
@@ -198,12 +200,16 @@ int complete(const CommandTree& tree, const std::vector<std::string>& words) {
   for (const Completions::Word& each : found.words) { detail::print(stdout, "{}\t{}\n", each.text, each.help); }
   std::size_t count = 0;
   for (const std::string& each : looked_up(found)) {
-    if (!begins_with(each, found.begun) || !is_plain(each) || ++count > kMostLookedUp) { continue; }
+    if (!begins_with(each, found.started) || !is_plain(each) || ++count > kMaxLookups) { continue; }
     detail::print(stdout, "{}{}\t\n", found.before, each);
   }
-  const bool has_folders = found.rest == Rest::folders || (found.rest == Rest::runs && count == 0);
+  const bool has_directories = found.rest == Rest::directories || (found.rest == Rest::runs && count == 0);
   const bool is_alone = found.before.empty();  // behind "--output=" each shell has its own rules
-  detail::print(stdout, ":{}\n", !is_alone ? "" : has_folders ? "folders" : found.rest == Rest::files ? "files" : "");
+  detail::print(stdout, ":{}\n",
+                !is_alone                   ? ""
+                : has_directories           ? "directories"
+                : found.rest == Rest::files ? "files"
+                                            : "");
   return 0;
 }
 
@@ -224,7 +230,7 @@ _takt() {
     esac
   done < <("$program" complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   case $rest in
-    folders) mapfile -t paths < <(compgen -d -- "$word") ;;
+    directories) mapfile -t paths < <(compgen -d -- "$word") ;;
     files) mapfile -t paths < <(compgen -f -- "$word") ;;
     *) return ;;
   esac
@@ -250,7 +256,7 @@ _takt() {
   done < <("${(Q)words[1]/#\~/$HOME}" complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)
   (( $#names )) && compadd -Q -l -d shown -a names
   case $rest in
-    folders) _files -/ ;;
+    directories) _files -/ ;;
     files) _files ;;
   esac
 }
@@ -268,7 +274,7 @@ function __takt_complete
   set -l words (commandline -opc) (commandline -ct)
   for line in ($words[1] complete -- $words[2..-1] 2>/dev/null)
     switch $line
-      case :folders
+      case :directories
         __fish_complete_directories (commandline -ct) ''
       case :files
         __fish_complete_path (commandline -ct)
@@ -363,7 +369,7 @@ std::string synopsis_of(const std::string& program, const CommandText& command) 
 constexpr const char* kEnd = R"(.SH ENVIRONMENT
 .TP
 .B TAKT_DIR
-The folder where runs go, and where they are looked for; takt\-runs without it.
+The directory where runs go, and where they are looked for; takt\-runs without it.
 .TP
 .BR NO_COLOR ", " TERM
 Set and not empty, or
@@ -387,7 +393,7 @@ which leaves a note of how far it got.
 The table of the newest run in takt\-runs.
 .TP
 .B takt diff before/ \-\- after/ \-\-fail\-on 2%
-A gate: whether the runs in one folder take longer than those in the other.
+A gate: whether the runs in one directory take longer than those in the other.
 )";
 
 }  // namespace

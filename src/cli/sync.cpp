@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/sync.hpp"
 
+#include "base/directory_files.hpp"
 #include "base/environment.hpp"
-#include "base/folder_files.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/destinations.hpp"
 #include "cli/rank.hpp"
 #include "cli/results_file.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "findings/findings.hpp"
 #include "findings/step_history.hpp"
@@ -43,30 +43,30 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-const Destination& destination_of(const SyncWishes& wishes) {
+const Destination& destination_of(const SyncOptions& options) {
   for (const Destination& each : destinations()) {
-    if (wishes.to == each.name) { return each; }
+    if (options.to == each.name) { return each; }
   }
-  if (!wishes.to.empty()) { throw Error("there is no destination " + wishes.to); }
+  if (!options.to.empty()) { throw Error("there is no destination " + options.to); }
   return destinations().front();
 }
 
-Synced sync_with_bar(const std::string& folder, const SyncFolder& deliver) {
-  Progress progress(detail::printable(folder.substr(folder.rfind('/') + 1)));
-  return deliver(folder, [&](std::uint64_t done, std::uint64_t whole) { progress.show(done, whole); });
+Synced sync_with_bar(const std::string& directory, const SyncDirectory& deliver) {
+  Progress progress(detail::printable(directory.substr(directory.rfind('/') + 1)));
+  return deliver(directory, [&](std::uint64_t done, std::uint64_t whole) { progress.show(done, whole); });
 }
 
 /// Returns the status.
-int sync_one(const std::string& folder, const SyncFolder& deliver) {
-  const std::string name = detail::printable(folder) + ": ";
+int sync_one(const std::string& directory, const SyncDirectory& deliver) {
+  const std::string name = detail::printable(directory) + ": ";
   const auto print = [&](std::FILE* where, const std::string& words) {
     std::fputs((name + detail::printable(words) + "\n").c_str(), where);
   };
   try {
-    const Synced synced = sync_with_bar(folder, deliver);
+    const Synced synced = sync_with_bar(directory, deliver);
     print(synced.status == 0 ? stdout : stderr, synced.words);
-    if (!synced.remark.empty()) { print(stderr, synced.remark); }
-    return synced.status == 0 && tell_lost(folder, name) ? kLossy : synced.status;
+    if (!synced.warning.empty()) { print(stderr, synced.warning); }
+    return synced.status == 0 && report_lost(directory, name) ? kLossy : synced.status;
   } catch (const std::exception& error) {
     print(stderr, failure_text(error));
     return kBroken;
@@ -77,24 +77,24 @@ int sync_one(const std::string& folder, const SyncFolder& deliver) {
 void refuse_merged(const std::string& file) {
   const std::string name = detail::printable(file);
   std::fprintf(stderr,
-               "takt: %s is a merged file, from which nothing is delivered; unpack it (tar xf %s -C FOLDER), "
-               "and call takt sync FOLDER/<run id>\n",
+               "takt: %s is a merged file, from which nothing is delivered; unpack it (tar xf %s -C DIR), "
+               "and call takt sync DIR/<run id>\n",
                name.c_str(), name.c_str());
 }
 
 }  // namespace
 
-int sync(const std::vector<std::string>& runs, const SyncWishes& wishes) {
+int sync(const std::vector<std::string>& runs, const SyncOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave; TLS connections may break
-  const SyncFolder deliver = destination_of(wishes).open(wishes);
+  const SyncDirectory deliver = destination_of(options).open(options);
   std::set<std::string> refused;
   int worst = 0;
-  for (const RankFolder& folder : rank_folders(runs)) {
+  for (const RankDirectory& directory : rank_directories(runs)) {
     int status = kBroken;
-    if (folder.file() == nullptr) {
-      status = sync_one(folder.path(), deliver);
-    } else if (refused.insert(folder.file()->path()).second) {
-      refuse_merged(folder.file()->path());
+    if (directory.file() == nullptr) {
+      status = sync_one(directory.path(), deliver);
+    } else if (refused.insert(directory.file()->path()).second) {
+      refuse_merged(directory.file()->path());
     }
     if (worst != kBroken && status != 0) { worst = status; }
   }
@@ -108,7 +108,7 @@ std::vector<std::uint32_t> late_ranks(const std::vector<Rank>& ranks) {
   std::vector<std::uint32_t> late;
   for (const Rank& each : ranks) {
     const bool goes_on =
-        each.ending == Ending::running || (each.ending == Ending::silent && !is_given_up(*each.folder.open()));
+        each.ending == Ending::running || (each.ending == Ending::silent && !is_given_up(*each.directory.open()));
     const int number = each.snapshot.run.rank;
     if (goes_on && number != 0) { late.push_back(static_cast<std::uint32_t>(number)); }
   }
@@ -117,13 +117,13 @@ std::vector<std::uint32_t> late_ranks(const std::vector<Rank>& ranks) {
 
 std::shared_ptr<const Job> job_of_ranks(const std::vector<Rank>& last, std::uint64_t world,
                                         const std::vector<std::uint32_t>& missing) {
-  const std::size_t most_values = detail::values_of_a_rank(last.size());
+  const std::size_t max_values = detail::values_of_a_rank(last.size());
   RankRecord record;
   std::vector<detail::GatheredRank> ranks;
   Snapshot first;
   for (const Rank& each : last) {
-    detail::RankSteps steps(most_values);
-    Snapshot snapshot = read_rank(each.folder, [&](const Snapshot& part) { steps.add(part); }).snapshot;
+    detail::RankSteps steps(max_values);
+    Snapshot snapshot = read_rank(each.directory, [&](const Snapshot& part) { steps.add(part); }).snapshot;
     detail::merge_into(record, detail::record_of(snapshot));
     ranks.push_back({detail::job_rank_of(snapshot), detail::series_of(snapshot), std::move(steps)});
     if (first.paths.empty()) { first = std::move(snapshot); }
@@ -133,32 +133,33 @@ std::shared_ptr<const Job> job_of_ranks(const std::vector<Rank>& last, std::uint
 
 }  // namespace
 
-JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::uint64_t told) {
-  const std::vector<RankFolder> folders = ranks_in(detail::folder_part(folder));
-  if (folders.size() <= told || (folders.size() < 2 && run.world_size < 2)) { return {}; }
-  RunReader reader(folders);
+JobOfDirectories job_of_directories(const std::string& directory, const RunInfo& run, std::uint64_t reported) {
+  const std::vector<RankDirectory> directories = ranks_in(detail::directory_part(directory));
+  if (directories.size() <= reported || (directories.size() < 2 && run.world_size < 2)) { return {}; }
+  RunReader reader(directories);
   const auto own = std::find_if(reader.runs().begin(), reader.runs().end(),
                                 [&](const RunProcesses& each) { return each.front().run.id == run.id; });
   if (own == reader.runs().end()) { return {}; }
   std::vector<Rank> last;
   const auto read_bare = [](const RunProcess& each) {
-    Rank rank = read_rank(each.folder);
+    Rank rank = read_rank(each.directory);
     drop_figures(rank);
     return rank;
   };
   const ReadRun read = reader.read(*own, read_bare, [&](Rank&& rank) { last.push_back(std::move(rank)); });
-  const bool counts = std::any_of(last.begin(), last.end(),
-                                  [&](const Rank& each) { return each.folder.name() == detail::name_part(folder); });
-  if (!counts || last.size() <= told || read.world < 2) { return {}; }
-  JobOfFolders figures;
+  const bool counts = std::any_of(last.begin(), last.end(), [&](const Rank& each) {
+    return each.directory.name() == detail::name_part(directory);
+  });
+  if (!counts || last.size() <= reported || read.world < 2) { return {}; }
+  JobOfDirectories figures;
   const std::vector<std::uint32_t> late = late_ranks(last);
   const std::vector<std::uint32_t> missing = missing_ranks(last, read.world);
   figures.waits = !late.empty();
   if (figures.waits) {
-    figures.remark = "figures over ranks wait for what has not ended: ranks " + detail::rank_list(late);
+    figures.warning = "figures over ranks wait for what has not ended: ranks " + detail::rank_list(late);
   } else if (!missing.empty()) {
-    figures.remark = detail::format("figures over ranks: {} of {} ranks left no journal beside this one: {}",
-                                    missing.size(), read.world, detail::rank_list(missing));
+    figures.warning = detail::format("figures over ranks: {} of {} ranks left no journal beside this one: {}",
+                                     missing.size(), read.world, detail::rank_list(missing));
   }
   if (!figures.waits && last.size() > 1) { figures.job = job_of_ranks(last, read.world, missing); }
   return figures;
@@ -174,18 +175,20 @@ bool leave_to_rank_0(Outcome& outcome, std::string& why) {
 
 }  // namespace
 
-FolderTurn::FolderTurn(std::string folder, const detail::Tracker& tracker)
-    : folder_(std::move(folder)), tracker_(tracker), files_(std::make_shared<detail::FolderFiles>(folder_)) {}
+DirectoryTurn::DirectoryTurn(std::string directory, const detail::Tracker& tracker)
+    : directory_(std::move(directory)),
+      tracker_(tracker),
+      files_(std::make_shared<detail::DirectoryFiles>(directory_)) {}
 
-bool FolderTurn::begin(bool all_ranks, Outcome& outcome, std::string& why) {
+bool DirectoryTurn::begin(bool all_ranks, Outcome& outcome, std::string& why) {
   Snapshot first;
   if (!detail::JournalReader(files_).read_part(first)) {
     outcome = Outcome::unreadable;
-    why = why_unreadable(read_rank(folder_));
+    why = why_unreadable(read_rank(directory_));
     return false;
   }
   run_ = first.run;
-  run_.directory = folder_;  // it may have been moved
+  run_.directory = directory_;  // it may have been moved
   const bool may_send = run_.rank == 0 || all_ranks;
   if (!may_send && tracker_.cursor == nullptr) { return leave_to_rank_0(outcome, why); }
   if (!lease_.take(files_, tracker_.lease)) {
@@ -194,20 +197,20 @@ bool FolderTurn::begin(bool all_ranks, Outcome& outcome, std::string& why) {
     why = lease_.problem();
     return false;
   }
-  is_begun_ = tracker_.cursor != nullptr && files_->may_exist(tracker_.cursor);
-  return may_send || is_begun_ || leave_to_rank_0(outcome, why);
+  is_started_ = tracker_.cursor != nullptr && files_->may_exist(tracker_.cursor);
+  return may_send || is_started_ || leave_to_rank_0(outcome, why);
 }
 
-bool FolderTurn::read_cursor(std::size_t most, std::string& text) const {
-  return files_->read_whole(tracker_.cursor, most, text);
+bool DirectoryTurn::read_cursor(std::size_t max, std::string& text) const {
+  return files_->read_whole(tracker_.cursor, max, text);
 }
 
-const JobOfFolders& FolderTurn::job() {
-  if (!job_) { job_ = run_.rank == 0 ? job_of_folders(folder_, run_, told_ranks_) : JobOfFolders(); }
+const JobOfDirectories& DirectoryTurn::job() {
+  if (!job_) { job_ = run_.rank == 0 ? job_of_directories(directory_, run_, reported_ranks_) : JobOfDirectories(); }
   return *job_;
 }
 
-FolderTurn::Reading FolderTurn::read(const Show& show) {
+DirectoryTurn::Reading DirectoryTurn::read(const Show& show) {
   Snapshot snapshot;
   Reading reading = read_journal(show, snapshot);
   if (!reading.whole || !reading.ended) { return reading; }
@@ -218,16 +221,16 @@ FolderTurn::Reading FolderTurn::read(const Show& show) {
 }
 
 /// \param snapshot the last one.
-FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapshot) const {
+DirectoryTurn::Reading DirectoryTurn::read_journal(const Show& show, Snapshot& snapshot) const {
   detail::JournalReader reader(files_);
   StepHistory history;
   const auto give = [&](Part part) {
-    snapshot.run.directory = folder_;  // it may have been moved
+    snapshot.run.directory = directory_;  // it may have been moved
     history.add(snapshot);
     if (snapshot.finished) {
       std::string why;  // takt report tells what is wrong with them
-      snapshot.trials = read_trials(RankFolder(folder_), why);
-      snapshot.measurements = read_results(RankFolder(folder_), why);
+      snapshot.trials = read_trials(RankDirectory(directory_), why);
+      snapshot.measurements = read_results(RankDirectory(directory_), why);
       detail::conclude(snapshot, std::make_shared<const StepHistory>(history.finished()));
       detail::add_finding_of_trials(snapshot);
     }
@@ -240,7 +243,7 @@ FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapsho
   bool taken = true;
   while (taken && reader.read_part(snapshot)) { taken = give(Part::rows); }
   const Ending ending = ending_of(*files_, reader, snapshot);
-  const bool given_up = ending == Ending::silent && is_given_up(*files_, lease_.folder_now_ns());
+  const bool given_up = ending == Ending::silent && is_given_up(*files_, lease_.directory_now_ns());
   const bool gone = taken && (ending == Ending::died || given_up);
   if (!gone) { return {taken, has_ended(ending)}; }
   if (reader.finish(snapshot)) { taken = give(Part::rows); }

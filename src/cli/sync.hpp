@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "trackers/tracker.hpp"
 #include "trackers/tracker_files.hpp"
 
@@ -23,21 +23,21 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// The figures over ranks as the folders of a run tell them.
-struct JobOfFolders {
+/// The figures over ranks as the directories of a run tell them.
+struct JobOfDirectories {
   std::shared_ptr<const Job> job;  ///< null: there are none to tell, or not yet
   bool waits = false;              ///< there will be: a rank has not ended
-  std::string remark;              ///< who is missing, or waited for; empty: nobody
+  std::string warning;             ///< who is missing, or waited for; empty: nobody
 };
 
 /// Reads the journals of the ranks that stand beside that of rank 0: memory is that of a few ranks, of the paths, and
 /// of the steps by which ranks are compared, which are bounded.
-/// \param folder of rank 0.
+/// \param directory of rank 0.
 /// \param run as its journal tells it.
 /// \param told of so many ranks the figures were delivered: there are none to tell but those of more.
-JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::uint64_t told);
+JobOfDirectories job_of_directories(const std::string& directory, const RunInfo& run, std::uint64_t reported);
 
-/// What came of the delivery of one folder.
+/// What came of the delivery of one directory.
 enum class Outcome {
   all,        ///< nothing is left, and the run has ended there
   written,    ///< all is in a file that another command sends: there is no key, or sending is not wished
@@ -51,29 +51,29 @@ enum class Outcome {
 /// Told of what was delivered, and of all that is known so far: points, or rows.
 using Watcher = std::function<void(std::uint64_t done, std::uint64_t whole)>;
 
-/// The turn of this process to deliver the folder of one rank to one tracker: what is the same for all of them. One
+/// The turn of this process to deliver the directory of one rank to one tracker: what is the same for all of them. One
 /// thread at a time.
-class FolderTurn {
+class DirectoryTurn {
  public:
-  FolderTurn(std::string folder, const detail::Tracker& tracker);
+  DirectoryTurn(std::string directory, const detail::Tracker& tracker);
   /// Gives the lease back.
-  ~FolderTurn() { lease_.release(); }
-  FolderTurn(const FolderTurn&) = delete;
-  FolderTurn& operator=(const FolderTurn&) = delete;
+  ~DirectoryTurn() { lease_.release(); }
+  DirectoryTurn(const DirectoryTurn&) = delete;
+  DirectoryTurn& operator=(const DirectoryTurn&) = delete;
 
   /// Reads what run it is, and takes the lease. Returns false, with the outcome and why, where there is nothing to
   /// deliver from here.
   /// \throws takt::Error where the lease cannot be had by anybody.
   bool begin(bool all_ranks, Outcome& outcome, std::string& why);
 
-  const std::string& folder() const noexcept { return folder_; }
-  const std::shared_ptr<const detail::FolderFiles>& files() const noexcept { return files_; }
+  const std::string& directory() const noexcept { return directory_; }
+  const std::shared_ptr<const detail::DirectoryFiles>& files() const noexcept { return files_; }
   const RunInfo& run() const noexcept { return run_; }
   /// Somebody has delivered a part of it: there is a cursor.
-  bool is_begun() const noexcept { return is_begun_; }
-  std::string cursor_file() const { return tracker_.cursor_file(folder_); }
+  bool is_started() const noexcept { return is_started_; }
+  std::string cursor_file() const { return tracker_.cursor_file(directory_); }
   /// Returns false where it cannot be read, or is longer than `most` bytes.
-  bool read_cursor(std::size_t most, std::string& text) const;
+  bool read_cursor(std::size_t max, std::string& text) const;
 
   /// Whether the turn is still this process's; if not, problem() says why.
   bool lasts() { return lease_.refresh(); }
@@ -82,13 +82,13 @@ class FolderTurn {
   bool is_lost() const noexcept { return !lease_.held(); }
   const std::string& problem() const noexcept { return lease_.problem(); }
 
-  /// The figures over ranks, where this is rank 0's folder; read the first time.
-  const JobOfFolders& job();
+  /// The figures over ranks, where this is rank 0's directory; read the first time.
+  const JobOfDirectories& job();
   // What is known of them, once they were asked for.
   bool waits_for_ranks() const { return job_ && job_->waits; }
-  std::string job_remark() const { return job_ ? job_->remark : ""; }
+  std::string job_warning() const { return job_ ? job_->warning : ""; }
   /// Figures of so many ranks were delivered: those of more alone are read and shown. Before job() and read().
-  void set_told_ranks(std::uint64_t ranks) noexcept { told_ranks_ = ranks; }
+  void set_reported_ranks(std::uint64_t ranks) noexcept { reported_ranks_ = ranks; }
 
   /// What a part of the journal is.
   enum class Part {
@@ -109,13 +109,13 @@ class FolderTurn {
  private:
   Reading read_journal(const Show& show, Snapshot& snapshot) const;
 
-  const std::string folder_;
+  const std::string directory_;
   const detail::Tracker tracker_;
-  const std::shared_ptr<const detail::FolderFiles> files_;
+  const std::shared_ptr<const detail::DirectoryFiles> files_;
   RunInfo run_;
-  bool is_begun_ = false;
-  std::uint64_t told_ranks_ = 0;
-  std::optional<JobOfFolders> job_;  // once it was asked for
+  bool is_started_ = false;
+  std::uint64_t reported_ranks_ = 0;
+  std::optional<JobOfDirectories> job_;  // once it was asked for
   detail::FileLease lease_;
 };
 
@@ -144,9 +144,9 @@ std::string progress_bar(std::uint64_t done, std::uint64_t whole);
 constexpr std::chrono::milliseconds kDeliverySlice(200);
 
 /// How long the deliveries of a call, one after the other, go on while a server takes nothing. One thread at a time.
-class Patience {
+class IdleTimeout {
  public:
-  explicit Patience(std::chrono::milliseconds most) : most_(most) {}
+  explicit IdleTimeout(std::chrono::milliseconds max) : max_(max) {}
 
   /// A delivery begins, or goes on after something else.
   /// \param answers so far, that took something.
@@ -163,7 +163,7 @@ class Patience {
       last_ = now;
       lost_ = false;
     }
-    const bool lasts = lost_ ? asking && now - began_ <= kMoment : asking || now - last_ <= most_;
+    const bool lasts = lost_ ? asking && now - began_ <= kMoment : asking || now - last_ <= max_;
     lost_ = lost_ || !lasts;
     return lasts;
   }
@@ -173,7 +173,7 @@ class Patience {
 
   static constexpr std::chrono::milliseconds kMoment{1000};
 
-  const std::chrono::milliseconds most_;
+  const std::chrono::milliseconds max_;
   std::uint64_t answers_ = 0;
   Time began_;
   Time last_;

@@ -78,14 +78,14 @@ std::string pax_record(std::string_view key, std::string_view value) {
 
 /// Returns one block. Of a long path it has the beginning.
 std::string header_block(std::string_view path, char type, std::uint64_t bytes, std::uint64_t seconds) {
-  constexpr std::uint64_t kMostOctal = (std::uint64_t{1} << 33U) - 1;
+  constexpr std::uint64_t kMaxOctal = (std::uint64_t{1} << 33U) - 1;
   std::string block(path.substr(0, kNameBytes));
   block.resize(kTarBlock);
-  put_octal(block, kModeAt, kShort, type == TarEntry::kFolder ? 0700 : 0600);
+  put_octal(block, kModeAt, kShort, type == TarEntry::kDirectory ? 0700 : 0600);
   put_octal(block, kUserAt, kShort, 0);
   put_octal(block, kGroupAt, kShort, 0);
   put_octal(block, kSizeAt, kLong, bytes);
-  put_octal(block, kTimeAt, kLong, std::min(seconds, kMostOctal));
+  put_octal(block, kTimeAt, kLong, std::min(seconds, kMaxOctal));
   block[kTypeAt] = type;
   block.replace(kMagicAt, 8, std::string(kPosix) + "00");
   block.replace(kChecksumAt, 8, detail::format("{:06o}", tar_checksum(block)) + std::string("\0 ", 2));
@@ -95,7 +95,7 @@ std::string header_block(std::string_view path, char type, std::uint64_t bytes, 
 }  // namespace
 
 std::string tar_header(const TarEntry& entry) {
-  const std::string path = entry.type == TarEntry::kFolder ? entry.path + "/" : entry.path;
+  const std::string path = entry.type == TarEntry::kDirectory ? entry.path + "/" : entry.path;
   const auto time = static_cast<std::uint64_t>(std::max<std::int64_t>(entry.changed_unix_ns, 0));
   const std::uint64_t seconds = time / kSecondNs;
   std::string records;
@@ -121,8 +121,8 @@ bool parse_tar_header(std::string_view block, TarEntry& entry) {
   const std::string prefix = is_posix ? up_to_zero(block.substr(kPrefixAt, kPrefixBytes)) : "";
   entry.path = (prefix.empty() ? "" : prefix + "/") + up_to_zero(block.substr(0, kNameBytes));
   entry.type = block[kTypeAt] == '\0' || block[kTypeAt] == '7' ? TarEntry::kFile : block[kTypeAt];
-  constexpr std::uint64_t kMostSeconds = std::numeric_limits<std::int64_t>::max() / kSecondNs;
-  entry.changed_unix_ns = static_cast<std::int64_t>(std::min(seconds, kMostSeconds)) * kSecondNs;
+  constexpr std::uint64_t kMaxSeconds = std::numeric_limits<std::int64_t>::max() / kSecondNs;
+  entry.changed_unix_ns = static_cast<std::int64_t>(std::min(seconds, kMaxSeconds)) * kSecondNs;
   return true;
 }
 

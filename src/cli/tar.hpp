@@ -20,11 +20,11 @@ constexpr std::size_t kTarBlock = 512;
 /// What a header says of what stands behind it.
 struct TarEntry {
   static constexpr char kFile = '0';
-  static constexpr char kFolder = '5';
+  static constexpr char kDirectory = '5';
   static constexpr char kExtension = 'x';  ///< an extended header, which is about the next entry
   static constexpr char kDefaults = 'g';   ///< one that is about all of them
 
-  std::string path;  ///< of a folder read from a file with the slash that it may end with, else without
+  std::string path;  ///< of a directory read from a file with the slash that it may end with, else without
   char type = kFile;
   std::uint64_t bytes = 0;
   std::int64_t changed_unix_ns = 0;
@@ -35,7 +35,8 @@ constexpr std::uint64_t tar_blocks(std::uint64_t bytes) noexcept {
   return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
 }
 
-/// Returns what stands in front of a file or folder: a header, and before that an extended one if the name is long or
+/// Returns what stands in front of a file or directory: a header, and before that an extended one if the name is long
+/// or
 /// the time is finer than seconds.
 std::string tar_header(const TarEntry& entry);
 

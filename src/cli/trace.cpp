@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/trace.hpp"
 
+#include "base/directory_files.hpp"
 #include "base/encoding.hpp"
-#include "base/folder_files.hpp"
 #include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/aligned_ranks.hpp"
 #include "cli/commands.hpp"
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "report/notes.hpp"
 #include "report/trace.hpp"
 #include "trackers/tracker_files.hpp"
@@ -32,12 +32,12 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-int trace_of(const std::vector<RankFolder>& folders, const std::string& file, int rank) {
-  const AlignedRanks run = read_aligned(folders, rank);
+int trace_of(const std::vector<RankDirectory>& directories, const std::string& file, int rank) {
+  const AlignedRanks run = read_aligned(directories, rank);
   JobTrace line(file);
   line.write(run);
-  tell_alignment(run);
-  for (const std::string& each : line.remarks()) { detail::print(stderr, "takt: {}\n", each); }
+  report_alignment(run);
+  for (const std::string& each : line.warnings()) { detail::print(stderr, "takt: {}\n", each); }
   const std::string recorded = line.recorded_ranks() == 0 ? ""
                                                           : detail::format(" {} regions that {} of them recorded,",
                                                                            line.regions(), line.recorded_ranks());
@@ -50,14 +50,14 @@ int trace_of(const std::vector<RankFolder>& folders, const std::string& file, in
 }  // namespace
 
 int trace(const std::string& run, const std::string& file, int rank) {
-  const std::vector<RankFolder> folders =
-      rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run});
-  return trace_of(folders, trace_file(file, folders.front(), rank), rank);
+  const std::vector<RankDirectory> directories =
+      rank_directories(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run});
+  return trace_of(directories, trace_file(file, directories.front(), rank), rank);
 }
 
 namespace {
 
-/// Run folders have such names; one that somebody has renamed may have another.
+/// Run directories have such names; one that somebody has renamed may have another.
 std::string plain_name(std::string name) {
   constexpr const char* kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
   for (std::size_t at = name.find_first_not_of(kPlain); at != std::string::npos; at = name.find_first_not_of(kPlain)) {
@@ -66,22 +66,22 @@ std::string plain_name(std::string name) {
   return name.empty() || name.front() == '.' || name.front() == '-' ? "run" + name : name;
 }
 
-/// The name of the folder that the rank's is in.
-std::string run_name(const RankFolder& folder) {
-  std::filesystem::path path = folder.path();
-  std::error_code error;  // of a folder that has gone: then its name is odd, and reading it fails
-  if (folder.file() == nullptr) { path = std::filesystem::canonical(path, error); }
+/// The name of the directory that the rank's is in.
+std::string run_name(const RankDirectory& directory) {
+  std::filesystem::path path = directory.path();
+  std::error_code error;  // of a directory that has gone: then its name is odd, and reading it fails
+  if (directory.file() == nullptr) { path = std::filesystem::canonical(path, error); }
   return path.parent_path().filename().string();
 }
 
 }  // namespace
 
-std::string trace_file(const std::string& given, const RankFolder& folder, int rank) {
+std::string trace_file(const std::string& given, const RankDirectory& directory, int rank) {
   std::string file = given;
   if (file.empty()) {
-    file = plain_name(run_name(folder)) + (rank < 0 ? "" : detail::format(".rank-{}", rank)) + ".trace.json";
+    file = plain_name(run_name(directory)) + (rank < 0 ? "" : detail::format(".rank-{}", rank)) + ".trace.json";
   }
-  const detail::FolderFiles files(detail::folder_part(file));
+  const detail::DirectoryFiles files(detail::directory_part(file));
   const std::string name = detail::name_part(file);
   struct stat status = {};
   const bool is_there = files.look(name, status);
@@ -173,10 +173,10 @@ void JobTrace::add_rank(const AlignedRank& each) {
   const std::string name = detail::format("rank {} ({})", run.rank, run.host);
   add(detail::trace_metadata("process_name", run.rank, 0, {{"name", name}}));
   add(detail::trace_metadata("process_sort_index", run.rank, 0, {{"sort_index", run.rank}}));
-  RecordedTimeLine line(each.rank.folder, run);
+  RecordedTimeLine line(each.rank.directory, run);
   add_recorded(each, line);
   detail::CounterTracks tracks;
-  const Rank again = read_rank(each.rank.folder, [&](const Snapshot& part) {
+  const Rank again = read_rank(each.rank.directory, [&](const Snapshot& part) {
     add_steps(each, part, line);
     add_samples(each, part, tracks);
   });
@@ -188,7 +188,7 @@ void JobTrace::add_rank(const AlignedRank& each) {
 
 void JobTrace::add_recorded(const AlignedRank& each, RecordedTimeLine& line) {
   if (!line.refusal().empty()) {
-    remarks_.push_back(line.refusal() + "; of this rank there are the steps of its journal");
+    warnings_.push_back(line.refusal() + "; of this rank there are the steps of its journal");
     all_ = false;
   }
   if (line.is_there()) {
@@ -196,7 +196,7 @@ void JobTrace::add_recorded(const AlignedRank& each, RecordedTimeLine& line) {
     regions_ += line.slices();
     ++recorded_ranks_;
   }
-  remarks_.insert(remarks_.end(), line.remarks().begin(), line.remarks().end());
+  warnings_.insert(warnings_.end(), line.warnings().begin(), line.warnings().end());
 }
 
 void JobTrace::add_event(const AlignedRank& each, const TraceEvent& event) {

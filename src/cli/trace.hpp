@@ -6,7 +6,7 @@
 #include "base/json_text.hpp"
 #include "cli/aligned_ranks.hpp"
 #include "cli/recorded_time_line.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "report/trace.hpp"
 
 #include <takt/config.hpp>
@@ -20,11 +20,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// The file that a time line goes to: `given`, or one in this folder that is named after the run.
-/// \param folder of one of the run's ranks, also in a merged file.
+/// The file that a time line goes to: `given`, or one in this directory that is named after the run.
+/// \param directory of one of the run's ranks, also in a merged file.
 /// \param rank -1: of all.
 /// \throws takt::Error where something is there that is no time line of Takt's: that is not replaced.
-std::string trace_file(const std::string& given, const RankFolder& folder, int rank);
+std::string trace_file(const std::string& given, const RankDirectory& directory, int rank);
 
 /// One time line of several ranks: a process for each, all by one clock. A rank that has recorded a time line has its
 /// regions there, and behind them, as others from the start, the steps of its journal. The file appears when it is
@@ -42,8 +42,8 @@ class JobTrace {
   /// How many ranks have.
   std::uint64_t recorded_ranks() const noexcept { return recorded_ranks_; }
   /// What of recorded time lines is not in it, and why. Printable.
-  const std::vector<std::string>& remarks() const noexcept { return remarks_; }
-  /// Whether each time line that lies in a rank's folder could be used.
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  /// Whether each time line that lies in a rank's directory could be used.
   bool all() const noexcept { return all_; }
 
  private:
@@ -65,7 +65,7 @@ class JobTrace {
   std::uint64_t regions_ = 0;
   std::uint64_t recorded_ranks_ = 0;
   detail::JsonText ranks_ = detail::JsonText::array();  // of otherData
-  std::vector<std::string> remarks_;
+  std::vector<std::string> warnings_;
   bool all_ = true;
   // For the rank that is being written: where its steps and open regions overlap, further tracks take them.
   std::map<std::uint32_t, detail::TrackLanes> lanes_;                        // by thread

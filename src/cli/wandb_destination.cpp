@@ -8,7 +8,7 @@
 #include "cli/destinations.hpp"
 #include "cli/rank.hpp"
 #include "wandb/wandb_config.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 
 #include <takt/error.hpp>
 
@@ -21,7 +21,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-WandbOptions wandb_options_for(const SyncWishes& wishes) {
+WandbOptions wandb_options_for(const SyncOptions& sync) {
   WandbOptions options = WandbOptions::from_env();
   if (options.mode == WandbMode::disabled) {
     throw Error("WANDB_MODE or WANDB_DISABLED says disabled; set WANDB_MODE to online or offline");
@@ -30,16 +30,16 @@ WandbOptions wandb_options_for(const SyncWishes& wishes) {
   options.run_id.clear();
   options.resume = WandbResume::unset;
   options.silent = true;  // of the way to upload: that is told here
-  options.every_step = wishes.every_step;
-  options.all_ranks = options.all_ranks || wishes.all_ranks;
+  options.every_step = sync.every_step;
+  options.all_ranks = options.all_ranks || sync.all_ranks;
   return options;
 }
 
-std::string wandb_words_of(const WandbDelivered& delivered, const std::string& folder) {
+std::string wandb_words_of(const WandbDelivered& delivered, const std::string& directory) {
   const std::string rows = detail::format("{} rows", detail::human_count(delivered.rows));
   const std::string upload =
       "this uploads it: " +
-      detail::wandb_upload_command(delivered.folder, folder, delivered.resume, !delivered.run.empty());
+      detail::wandb_upload_command(delivered.directory, directory, delivered.resume, !delivered.run.empty());
   switch (delivered.outcome) {
     case Outcome::all:
       if (!delivered.asked) {
@@ -54,7 +54,7 @@ std::string wandb_words_of(const WandbDelivered& delivered, const std::string& f
       return detail::format("{} so far, {} of them sent; the run goes on", rows, detail::human_count(delivered.sent));
     case Outcome::some:
       return detail::format("not complete: {}; {}, {} of them sent{}", delivered.why, rows,
-                            detail::human_count(delivered.sent), delivered.folder.empty() ? "" : "; " + upload);
+                            detail::human_count(delivered.sent), delivered.directory.empty() ? "" : "; " + upload);
     default:
       return delivered.why;
   }
@@ -68,15 +68,15 @@ int status_of(const WandbDelivered& delivered) {
 
 }  // namespace
 
-SyncFolder open_wandb(const SyncWishes& wishes) {
-  const WandbOptions options = wandb_options_for(wishes);
-  // What cannot work for any folder is told once.
+SyncDirectory open_wandb(const SyncOptions& sync) {
+  const WandbOptions options = wandb_options_for(sync);
+  // What cannot work for any directory is told once.
   detail::check_wandb_options(options);
   if (!options.api_key.empty()) { detail::WandbUpload::check(options); }
-  const auto patience = std::make_shared<Patience>(std::chrono::seconds(wishes.patience_s));
-  return [=](const std::string& folder, const Watcher& watch) {
-    const WandbDelivered delivered = WandbDelivery(folder, options, patience).run(watch);
-    return Synced{status_of(delivered), wandb_words_of(delivered, folder), delivered.remark};
+  const auto timeout = std::make_shared<IdleTimeout>(std::chrono::seconds(sync.timeout_s));
+  return [=](const std::string& directory, const Watcher& watch) {
+    const WandbDelivered delivered = WandbDelivery(directory, options, timeout).run(watch);
+    return Synced{status_of(delivered), wandb_words_of(delivered, directory), delivered.warning};
   };
 }
 
@@ -86,10 +86,10 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kWandbCursorBytes = std::size_t{1} << 20U;
 
-detail::WandbCursor read_wandb_cursor(const FolderTurn& turn) {
+detail::WandbCursor read_wandb_cursor(const DirectoryTurn& turn) {
   detail::WandbCursor cursor;
   std::string text;
-  if (turn.is_begun() && (!turn.read_cursor(kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
+  if (turn.is_started() && (!turn.read_cursor(kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
     throw Error(turn.cursor_file() +
                 " cannot be read, so that nobody knows what was written. Remove it to write and send everything as a "
                 "new run of W&B's");
@@ -99,13 +99,13 @@ detail::WandbCursor read_wandb_cursor(const FolderTurn& turn) {
 
 }  // namespace
 
-WandbDelivery::WandbDelivery(std::string folder, WandbOptions options, std::shared_ptr<Patience> patience,
+WandbDelivery::WandbDelivery(std::string directory, WandbOptions options, std::shared_ptr<IdleTimeout> timeout,
                              detail::WandbTimes times)
-    : folder_(std::move(folder)), options_(std::move(options)), patience_(std::move(patience)), times_(times) {}
+    : directory_(std::move(directory)), options_(std::move(options)), timeout_(std::move(timeout)), times_(times) {}
 
 WandbDelivered WandbDelivery::run(const Watcher& watch) {
   WandbDelivered delivered;
-  FolderTurn turn(folder_, detail::kWandb);
+  DirectoryTurn turn(directory_, detail::kWandb);
   if (!turn.begin(options_.all_ranks, delivered.outcome, delivered.why)) { return delivered; }
   deliver(turn, watch, delivered);
   const bool is_all = delivered.outcome == Outcome::all || delivered.outcome == Outcome::written;
@@ -113,14 +113,14 @@ WandbDelivered WandbDelivery::run(const Watcher& watch) {
   return delivered;
 }
 
-void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
+void WandbDelivery::deliver(DirectoryTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
   detail::WandbCursor cursor = read_wandb_cursor(turn);
   // Before it is read: what is written meanwhile is for the next delivery to see.
   const std::uint64_t bytes = journal_bytes(*turn.files());
   const bool lives = cursor.ended && cursor.killed_bytes != 0 && cursor.killed_bytes != bytes;
   if (lives) { detail::forget_end(cursor); }
-  turn.set_told_ranks(cursor.job_ranks);
-  has_log_ = turn.is_begun() && (!cursor.log.empty() || cursor.id.empty());
+  turn.set_reported_ranks(cursor.job_ranks);
+  has_log_ = turn.is_started() && (!cursor.log.empty() || cursor.id.empty());
   if (!has_log_ && !cursor.id.empty()) {
     options_.run_id = cursor.id;
     options_.resume = cursor.resume;
@@ -130,8 +130,8 @@ void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDeliver
   const bool more = lives || (cursor.ended && has_more(cursor, turn, delivered));
   if (has_log_) { run.resume(cursor, turn.run(), more); }
   const bool whole = (cursor.ended && !more) || write(run, turn, bytes, delivered);
-  if (delivered.remark.empty()) { delivered.remark = turn.job_remark(); }
-  delivered.folder = run.folder();
+  if (delivered.warning.empty()) { delivered.warning = turn.job_warning(); }
+  delivered.directory = run.directory();
   delivered.run = run.cursor().run;
   delivered.resume = run.cursor().resume;
   delivered.rows = static_cast<std::uint64_t>(run.cursor().rows);
@@ -157,27 +157,27 @@ void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDeliver
 }
 
 /// Whether the log that has its end is to get figures over ranks before it.
-bool WandbDelivery::has_more(const detail::WandbCursor& cursor, FolderTurn& turn, WandbDelivered& delivered) const {
+bool WandbDelivery::has_more(const detail::WandbCursor& cursor, DirectoryTurn& turn, WandbDelivered& delivered) const {
   if (turn.job().job == nullptr) { return false; }
   const bool by_client = !cursor.complete && detail::may_exist(cursor.log + ".synced");
   const bool sends = options_.mode == WandbMode::online && !options_.api_key.empty();
   if (by_client) {
-    delivered.remark = "wandb sync has uploaded the log, so that it gets no figures over ranks";
+    delivered.warning = "wandb sync has uploaded the log, so that it gets no figures over ranks";
   } else if (cursor.complete && !sends) {
-    delivered.remark =
+    delivered.warning =
         "there are figures over ranks, which only takt sync --to wandb with a key can add to what W&B has";
   }
-  return delivered.remark.empty();
+  return delivered.warning.empty();
 }
 
-bool WandbDelivery::write(detail::WandbRun& run, FolderTurn& turn, std::uint64_t bytes,
+bool WandbDelivery::write(detail::WandbRun& run, DirectoryTurn& turn, std::uint64_t bytes,
                           WandbDelivered& delivered) const {
-  const FolderTurn::Reading reading = turn.read([&](Snapshot& snapshot, FolderTurn::Part part) {
+  const DirectoryTurn::Reading reading = turn.read([&](Snapshot& snapshot, DirectoryTurn::Part part) {
     switch (part) {
-      case FolderTurn::Part::death:
+      case DirectoryTurn::Part::death:
         snapshot.failed = true;
         return run.take_killed(snapshot, bytes) && turn.lasts();
-      case FolderTurn::Part::job:
+      case DirectoryTurn::Part::job:
         return run.take_job(snapshot) && turn.lasts();
       default:
         return run.take(snapshot) && turn.lasts();
@@ -190,33 +190,33 @@ bool WandbDelivery::write(detail::WandbRun& run, FolderTurn& turn, std::uint64_t
   return written;
 }
 
-void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
+void WandbDelivery::send(detail::WandbRun& run, DirectoryTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
   const detail::WandbCursor cursor = run.cursor();
   const std::string url = detail::WandbUpload(options_, run.log_file()).url();
   detail::WandbSent sent;
-  sent.run_folder = folder_;
-  sent.begun = cursor.server == url && !cursor.run.empty();
-  sent.by_others = !sent.begun && has_log_;
-  if (sent.begun) {
+  sent.run_directory = directory_;
+  sent.started = cursor.server == url && !cursor.run.empty();
+  sent.by_others = !sent.started && has_log_;
+  if (sent.started) {
     sent.lines = cursor.lines;
     sent.events = cursor.sent_events;
     sent.behind = cursor.behind;
     sent.run = cursor.run;
     sent.complete = cursor.complete;
   }
-  options_.resume = sent.begun ? WandbResume::unset : cursor.resume;  // it is there by this one
-  const auto begun = [&](const std::string& name, const detail::WandbBehind& behind) {
+  options_.resume = sent.started ? WandbResume::unset : cursor.resume;  // it is there by this one
+  const auto started = [&](const std::string& name, const detail::WandbBehind& behind) {
     return run.sending(url, name, behind);
   };
-  detail::WandbUpload upload(options_, run.log_file(), sent, begun, times_);
-  patience_->begin(upload.answers());
+  detail::WandbUpload upload(options_, run.log_file(), sent, started, times_);
+  timeout_->begin(upload.answers());
   bool idle = false;
   while (turn.lasts()) {
     const auto until = steady_clock::now() + kDeliverySlice;
     idle = upload.deliver(until, true);
     run.sent(url, upload.run(), upload.lines(), upload.events(), upload.complete());
     if (watch) { watch(upload.lines(), delivered.rows); }
-    if (idle || upload.stopped() || !patience_->lasts(upload.answers(), upload.asking())) { break; }
+    if (idle || upload.stopped() || !timeout_->lasts(upload.answers(), upload.asking())) { break; }
     std::this_thread::sleep_until(until);  // where the next try is due later it came back at once
   }
   delivered.run = upload.run();

@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/ls.hpp"
 #include "cli/results_file.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "findings/findings.hpp"
 #include "measure/trial_rate.hpp"
@@ -44,12 +44,12 @@ namespace {
 using WatchClock = std::chrono::steady_clock;
 using Pause = std::chrono::duration<double>;
 // Of the time, reading and drawing take no more than a part in so many, whatever period is wished for.
-constexpr int kLeastIdle = 10;
+constexpr int kMinIdle = 10;
 
 /// Until the next picture.
 Pause pause_behind(WatchClock::time_point begin, double every_s) {
   const Pause busy = WatchClock::now() - begin;
-  return std::max(Pause(every_s) - busy, busy * (kLeastIdle - 1));
+  return std::max(Pause(every_s) - busy, busy * (kMinIdle - 1));
 }
 
 std::string picture_of(const RunReport& report, const ConsoleOptions& drawn) {
@@ -60,49 +60,50 @@ std::int64_t now_unix_ns() {
   return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-bool is_same_folder(const std::string& a, const std::string& b) {
+bool is_same_directory(const std::string& a, const std::string& b) {
   std::error_code error;
   return std::filesystem::equivalent(a, b, error);
 }
 
-/// \throws takt::Error where it does not lie in a folder.
-RunFolder run_to_watch(const std::string& given, std::vector<std::string>& remarks) {
-  RunFolder run = newest_run(given, remarks);
+/// \throws takt::Error where it does not lie in a directory.
+RunDirectory run_to_watch(const std::string& given, std::vector<std::string>& warnings) {
+  RunDirectory run = newest_run(given, warnings);
   if (const auto& file = run.ranks.front().file(); file != nullptr) {
     throw Error(detail::format("run {} lies in the merged file {}, into which no program writes; takt report shows it",
-                               std::filesystem::path(run.folder).filename().string(), file->path()));
+                               std::filesystem::path(run.directory).filename().string(), file->path()));
   }
   return run;
 }
 
-std::vector<std::string> paths_of_ranks(const std::vector<RankFolder>& folders) {
+std::vector<std::string> paths_of_ranks(const std::vector<RankDirectory>& directories) {
   std::vector<std::string> paths;
-  paths.reserve(folders.size());
-  for (const RankFolder& each : folders) { paths.push_back(each.path()); }
+  paths.reserve(directories.size());
+  for (const RankDirectory& each : directories) { paths.push_back(each.path()); }
   return paths;
 }
 
-/// Waits until there is a run, and something to report of it. In a folder of runs one that has ended before does not
+/// Waits until there is a run, and something to report of it. In a directory of runs one that has ended before does not
 /// count.
 std::unique_ptr<WatchedRun> awaited_run(const std::string& given, double every_s) {
-  std::string told;
-  std::vector<std::string> ended_before;  // folders of ranks
+  std::string reported;
+  std::vector<std::string> ended_before;  // directories of ranks
   for (bool is_first = true;; is_first = false) {
-    std::string reason = told;
+    std::string reason = reported;
     try {
-      std::vector<std::string> remarks;
-      const RunFolder found = run_to_watch(given, remarks);
+      std::vector<std::string> warnings;
+      const RunDirectory found = run_to_watch(given, warnings);
       std::vector<std::string> ranks = paths_of_ranks(found.ranks);
       if (ranks != ended_before) {
         auto run = std::make_unique<WatchedRun>(found);
         run->read_on();
-        const bool is_old = is_first && run->readable() && run->ended() && !is_same_folder(found.folder, given);
+        const bool is_old = is_first && run->readable() && run->ended() && !is_same_directory(found.directory, given);
         if (run->readable() && !is_old) { return run; }
         if (is_old) { ended_before = std::move(ranks); }
-        reason = is_old ? "the newest run, " + detail::printable(found.folder) + ", has ended" : run->why_unreadable();
+        reason =
+            is_old ? "the newest run, " + detail::printable(found.directory) + ", has ended" : run->why_unreadable();
       }
     } catch (const Error& error) { reason = detail::printable(error.what()); }
-    if (std::exchange(told, reason) != reason) { tell_remarks({"waiting: " + reason}); }
+    if (std::exchange(reported, reason) != reason) { report_warnings({"waiting: " + reason}); }
     std::this_thread::sleep_for(Pause(every_s));
   }
 }
@@ -113,15 +114,15 @@ RunReport report_on(const WatchedRun& run) {
   return run.report();
 }
 
-void watch_on_screen(WatchedRun& run, const WatchWishes& wishes) {
+void watch_on_screen(WatchedRun& run, const WatchOptions& options) {
   Screen screen;
   std::optional<RunReport> report;
   const auto draw = [&] {
-    screen.draw(detail::printable(run.folder()) + ", " + detail::utc_text(now_unix_ns()) + " UTC\n" +
-                picture_of(*report, wishes.drawn));
+    screen.draw(detail::printable(run.directory()) + ", " + detail::utc_text(now_unix_ns()) + " UTC\n" +
+                picture_of(*report, options.drawn));
   };
   const auto stops = [&] { return screen.wait({}) == Screen::Event::stop; };
-  screen.draw("\nreading " + detail::printable(run.folder()));
+  screen.draw("\nreading " + detail::printable(run.directory()));
   while (screen.stop_signal() == 0) {
     const WatchClock::time_point begin = WatchClock::now();
     if (!run.read_on(stops)) { break; }
@@ -129,22 +130,22 @@ void watch_on_screen(WatchedRun& run, const WatchWishes& wishes) {
     draw();
     if (run.ended()) { break; }
     const WatchClock::time_point next =
-        WatchClock::now() + std::chrono::duration_cast<WatchClock::duration>(pause_behind(begin, wishes.every_s));
+        WatchClock::now() + std::chrono::duration_cast<WatchClock::duration>(pause_behind(begin, options.every_s));
     while (screen.wait(next - WatchClock::now()) == Screen::Event::resized) { draw(); }
   }
   screen.leave();
-  if (report) { detail::print(stdout, "{}", picture_of(*report, wishes.drawn)); }
+  if (report) { detail::print(stdout, "{}", picture_of(*report, options.drawn)); }
   std::fflush(stdout);
   if (screen.stop_signal() != 0) { ::raise(screen.stop_signal()); }  // it ends the process as the screen is gone
 }
 
-void watch_in_lines(WatchedRun& run, const WatchWishes& wishes) {
+void watch_in_lines(WatchedRun& run, const WatchOptions& options) {
   for (bool ends = false; !ends;) {
     const WatchClock::time_point begin = WatchClock::now();
     run.read_on();
     detail::print(stdout, "{}", watch_line(report_on(run), now_unix_ns()));
-    ends = std::fflush(stdout) != 0 || wishes.once || run.ended();
-    if (!ends) { std::this_thread::sleep_for(pause_behind(begin, wishes.every_s)); }
+    ends = std::fflush(stdout) != 0 || options.once || run.ended();
+    if (!ends) { std::this_thread::sleep_for(pause_behind(begin, options.every_s)); }
   }
 }
 
@@ -155,18 +156,19 @@ void print_once(WatchedRun& run, const ConsoleOptions& drawn) {
 
 }  // namespace
 
-int watch(const std::string& given, const WatchWishes& wishes) {
-  const std::string folder = given.empty() ? SessionOptions::from_env().directory : given;
-  std::vector<std::string> remarks;
-  const std::unique_ptr<WatchedRun> run =
-      wishes.wait ? awaited_run(folder, wishes.every_s) : std::make_unique<WatchedRun>(run_to_watch(folder, remarks));
-  tell_remarks(remarks);
+int watch(const std::string& given, const WatchOptions& options) {
+  const std::string directory = given.empty() ? SessionOptions::from_env().directory : given;
+  std::vector<std::string> warnings;
+  const std::unique_ptr<WatchedRun> run = options.wait
+                                              ? awaited_run(directory, options.every_s)
+                                              : std::make_unique<WatchedRun>(run_to_watch(directory, warnings));
+  report_warnings(warnings);
   if (!Screen::is_there()) {
-    watch_in_lines(*run, wishes);
-  } else if (wishes.once) {
-    print_once(*run, wishes.drawn);
+    watch_in_lines(*run, options);
+  } else if (options.once) {
+    print_once(*run, options.drawn);
   } else {
-    watch_on_screen(*run, wishes);
+    watch_on_screen(*run, options);
   }
   return 0;
 }
@@ -197,7 +199,7 @@ std::string watch_line(const RunReport& run, std::int64_t now_unix_ns) {
   time[time.find(' ')] = 'T';
   std::string text = detail::format("time={}Z run={} state={} ranks={} world_size={} steps={}", time,
                                     quoted(run.job.sum.run.id), state_word(state_of(run.ranks)), run.ranks.size(),
-                                    run.ranks.size() + run.missing.size(), most_steps(run.ranks));
+                                    run.ranks.size() + run.missing.size(), max_steps(run.ranks));
   text += rates_of(main_throughput(run.job.sum).throughput);
   const std::string finding = finding_of(run.job);
   return text + (finding.empty() ? "" : " finding=" + quoted(finding)) + "\n";
@@ -259,15 +261,17 @@ void Screen::leave() {
 }
 
 void Screen::draw(const std::string& text) {
-  const std::size_t room = lines_of_terminal();
+  const std::size_t space = lines_of_terminal();
   std::string out = kBeginDrawing;
   std::size_t line = 0;
   for (std::size_t at = 0; at < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (line + 1 < room) { out.append(text, at, end - at).append(kEndLine).append("\r\n"); }
+    if (line + 1 < space) { out.append(text, at, end - at).append(kEndLine).append("\r\n"); }
     at = end + 1;
   }
-  if (line >= room) { out += detail::format("{} more lines: a higher window shows them{}", line - room + 1, kEndLine); }
+  if (line >= space) {
+    out += detail::format("{} more lines: a higher window shows them{}", line - space + 1, kEndLine);
+  }
   write_out(out + kEndDrawing);
 }
 
@@ -297,22 +301,22 @@ namespace {
 
 bool is_over(const Rank& rank) {
   return has_ended(rank.ending) || rank.ending == Ending::died ||
-         (rank.ending == Ending::silent && is_given_up(*rank.folder.open()));
+         (rank.ending == Ending::silent && is_given_up(*rank.directory.open()));
 }
 
 }  // namespace
 
-WatchedRun::LiveRank::LiveRank(const RankFolder& folder, std::size_t most_values)
-    : reader(folder), steps(std::make_shared<detail::RankSteps>(most_values)), history(std::in_place) {}
+WatchedRun::LiveRank::LiveRank(const RankDirectory& directory, std::size_t max_values)
+    : reader(directory), steps(std::make_shared<detail::RankSteps>(max_values)), history(std::in_place) {}
 
-WatchedRun::WatchedRun(RunFolder run) : run_(std::move(run)) {}
+WatchedRun::WatchedRun(RunDirectory run) : run_(std::move(run)) {}
 
 void WatchedRun::add_ranks() {
-  look_again(run_);
-  const std::size_t most = detail::values_of_a_rank(run_.ranks.size());
-  for (const RankFolder& each : run_.ranks) { ranks_.try_emplace(each.path(), each, most); }
-  if (ranks_.size() <= kMostHistories) { return; }
-  for (auto& [folder, each] : ranks_) { each.history.reset(); }
+  refresh(run_);
+  const std::size_t max = detail::values_of_a_rank(run_.ranks.size());
+  for (const RankDirectory& each : run_.ranks) { ranks_.try_emplace(each.path(), each, max); }
+  if (ranks_.size() <= kMaxHistories) { return; }
+  for (auto& [directory, each] : ranks_) { each.history.reset(); }
 }
 
 bool WatchedRun::read_on(const Stop& stop) {
@@ -345,8 +349,8 @@ Rank WatchedRun::rank_of(const LiveRank& live) {
   Rank rank = live.reader.rank();
   rank.kept_steps = live.steps;
   std::string why;  // takt check tells it
-  rank.snapshot.trials = read_trials(rank.folder, why);
-  rank.snapshot.measurements = read_results(rank.folder, why);
+  rank.snapshot.trials = read_trials(rank.directory, why);
+  rank.snapshot.measurements = read_results(rank.directory, why);
   const auto history = live.history ? std::make_shared<const StepHistory>(live.history->finished()) : nullptr;
   detail::conclude(rank.snapshot, history);
   detail::add_finding_of_trials(rank.snapshot);
@@ -356,25 +360,25 @@ Rank WatchedRun::rank_of(const LiveRank& live) {
 RunReport WatchedRun::report() const {
   std::vector<const LiveRank*> live;
   std::vector<RunProcess> processes;
-  for (const auto& [folder, each] : ranks_) {
+  for (const auto& [directory, each] : ranks_) {
     const Rank& rank = each.reader.rank();
     if (!rank.readable()) { continue; }
-    processes.push_back({rank.folder, rank.snapshot.run, live.size()});
+    processes.push_back({rank.directory, rank.snapshot.run, live.size()});
     live.push_back(&each);
   }
   RunReader reader(std::move(processes));
-  const std::string remark = reader.keep_newest();
+  const std::string warning = reader.keep_newest();
   ReportBuilder builder(true);
   ReadRun read = reader.read(
       reader.runs().front(), [&](const RunProcess& each) { return rank_of(*live[each.place]); },
       [&](Rank&& rank) { builder.add(std::move(rank)); });
   RunReport report = builder.finish(std::move(read));
-  if (!remark.empty()) { report.job.remarks.push_back(remark); }
-  if (ranks_.size() > kMostHistories) {
-    report.job.remarks.push_back(detail::format(
+  if (!warning.empty()) { report.job.warnings.push_back(warning); }
+  if (ranks_.size() > kMaxHistories) {
+    report.job.warnings.push_back(detail::format(
         "of more than {} ranks there are no findings here that rest on the steps of one rank; takt report "
         "has them when the run has ended",
-        kMostHistories));
+        kMaxHistories));
   }
   return report;
 }
@@ -383,7 +387,7 @@ std::string WatchedRun::why_unreadable() const { return cli::why_unreadable(rank
 
 std::uint64_t WatchedRun::checked_bytes() const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& [folder, each] : ranks_) { sum += each.reader.checked_bytes(); }
+  for (const auto& [directory, each] : ranks_) { sum += each.reader.checked_bytes(); }
   return sum;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "cli/run_report.hpp"
 #include "findings/step_history.hpp"
 #include "ranks/rank_steps.hpp"
@@ -67,10 +67,10 @@ class WatchedRun {
   /// Asked between parts of about a MiB: whether to leave the rest for another time.
   using Stop = std::function<bool()>;
   /// Of more ranks there are no findings that rest on the steps of one rank: they take 2 MiB each.
-  static constexpr std::size_t kMostHistories = 16;
+  static constexpr std::size_t kMaxHistories = 16;
 
-  /// \param run has ranks, in folders: nobody writes into a merged file.
-  explicit WatchedRun(RunFolder run);
+  /// \param run has ranks, in directories: nobody writes into a merged file.
+  explicit WatchedRun(RunDirectory run);
 
   /// Reads what has come since the last call. Returns whether that was all.
   bool read_on(const Stop& stop = {});
@@ -83,13 +83,13 @@ class WatchedRun {
   /// Why there is nothing to report, and what to do.
   std::string why_unreadable() const;
 
-  const std::string& folder() const noexcept { return run_.folder; }
+  const std::string& directory() const noexcept { return run_.directory; }
   /// Of which checksums were made: what reading has cost.
   std::uint64_t checked_bytes() const noexcept;
 
  private:
   struct LiveRank {
-    LiveRank(const RankFolder& folder, std::size_t most_values);
+    LiveRank(const RankDirectory& directory, std::size_t max_values);
 
     RankReader reader;
     std::shared_ptr<detail::RankSteps> steps;
@@ -100,8 +100,8 @@ class WatchedRun {
   void add_ranks();
   bool read_rank_on(LiveRank& rank, const Stop& stop);
 
-  RunFolder run_;
-  std::map<std::string, LiveRank> ranks_;  // by folder
+  RunDirectory run_;
+  std::map<std::string, LiveRank> ranks_;  // by directory
 };
 
 }  // namespace cli

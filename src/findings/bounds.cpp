@@ -194,7 +194,7 @@ Finding bound_finding(const RunView& view, const Bound& bound, const PartOfSteps
 
 void add_bound(const RunView& view, const Bound& bound, Conclusions& said) {
   if (view.on_streams && bound.region == nullptr) { return; }
-  const auto abstain = [&](const std::string& why) { said.abstentions.push_back({bound.what, why}); };
+  const auto abstain = [&](const std::string& why) { said.skipped_rules.push_back({bound.what, why}); };
   if (bound.part == StepPart::communication && is_one_of_many(view)) {
     return abstain("waiting for other ranks is in it, of which one rank alone knows nothing: takt report compares all");
   }
@@ -217,7 +217,7 @@ void add_bound(const RunView& view, const Bound& bound, Conclusions& said) {
   double whole_ns = 0;
   for (const double each : wholes) { whole_ns += each; }
   const double share = std::max(part.ns() - slow_ns(view, part), 0.0) / std::max(whole_ns - all_slow_ns, whole_ns / 2);
-  if (share - ratio.half < kLeastBoundShare) { return; }
+  if (share - ratio.half < kMinBoundShare) { return; }
   if (share > 1) { return abstain("several streams wait at once: their sum is longer than a step"); }
   said.findings.push_back(bound_finding(view, bound, part, share, ratio.half));
 }
@@ -225,7 +225,7 @@ void add_bound(const RunView& view, const Bound& bound, Conclusions& said) {
 }  // namespace
 
 void add_bounds(const RunView& view, Conclusions& said) {
-  if (view.usual_steps < kFewestSteps) { return; }
+  if (view.usual_steps < kMinSteps) { return; }
   for (const Bound& each : kBounds) { add_bound(view, each, said); }
 }
 

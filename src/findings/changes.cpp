@@ -38,13 +38,13 @@ LevelShift find_shift(const std::vector<double>& values) {
   LevelShift shift;
   shift.critical = kNever;
   const std::size_t n = values.size();
-  if (n < 2 * kFewestWindowsASide + 3) { return shift; }
+  if (n < 2 * kMinWindowsASide + 3) { return shift; }
   const double mean = mean_of(values, 0, n);
   double sum = 0;
   double farthest = 0;
-  for (std::size_t at = 1; at + kFewestWindowsASide <= n; ++at) {
+  for (std::size_t at = 1; at + kMinWindowsASide <= n; ++at) {
     sum += values[at - 1] - mean;
-    if (at < kFewestWindowsASide || std::fabs(sum) <= farthest) { continue; }
+    if (at < kMinWindowsASide || std::fabs(sum) <= farthest) { continue; }
     farthest = std::fabs(sum);
     shift.at = at;
   }
@@ -57,7 +57,7 @@ LevelShift find_shift(const std::vector<double>& values) {
   const LongRun scatter = long_run_of(residuals, 3);
   const auto count = static_cast<double>(n);
   shift.statistic = scatter.deviation > 0 ? farthest / (scatter.deviation * std::sqrt(count)) : kNever;
-  if (scatter.independent < kFewestIndependentOverTime) { return shift; }
+  if (scatter.independent < kMinIndependentOverTime) { return shift; }
   shift.critical = kShiftCritical * (1 + kShiftFew / scatter.independent);
   const auto left = static_cast<double>(shift.at);
   const double error = scatter.deviation * std::sqrt(1 / left + 1 / (count - left));
@@ -73,7 +73,7 @@ LevelSlope find_slope(const std::vector<double>& values) {
   LevelSlope line;
   line.critical = kNever;
   const std::size_t n = values.size();
-  if (n < 2 * kFewestWindowsASide + 3) { return line; }
+  if (n < 2 * kMinWindowsASide + 3) { return line; }
   const auto count = static_cast<double>(n);
   const double middle = (count - 1) / 2;
   const double mean = mean_of(values, 0, n);
@@ -90,7 +90,7 @@ LevelSlope find_slope(const std::vector<double>& values) {
   const LongRun scatter = long_run_of(residuals, 2);
   const double error = scatter.deviation / std::sqrt(spread);
   line.statistic = error > 0 ? std::fabs(line.slope) / error : kNever;
-  if (scatter.independent < kFewestIndependentOverTime) { return line; }
+  if (scatter.independent < kMinIndependentOverTime) { return line; }
   const double degrees = std::max(scatter.independent - 2, 1.0);
   line.critical = student_t_quantile(kSlopeSure, degrees);
   line.half = student_t_quantile(0.975, degrees) * error;
@@ -156,17 +156,17 @@ double middle_of(const Levels& levels, const WindowRange& range, std::size_t col
 /// The region, or HistoryColumn::kBetween, that changes by most in the direction in which the step does.
 std::uint32_t changed_region(const RunView& view, const Levels& levels, const WindowRange& before,
                              const WindowRange& after, bool longer) {
-  std::uint32_t most = view.series->path;
-  double most_ns = 0;
+  std::uint32_t max = view.series->path;
+  double max_ns = 0;
   for (std::size_t at = 0; at < view.steps->columns().size(); ++at) {
     const HistoryColumn& column = view.steps->columns()[at];
     const double change = middle_of(levels, after, at) - middle_of(levels, before, at);
     const double ns = longer ? change : -change;
-    if (column.on_stream || ns <= most_ns) { continue; }
-    most = column.path;
-    most_ns = ns;
+    if (column.on_stream || ns <= max_ns) { continue; }
+    max = column.path;
+    max_ns = ns;
   }
-  return most == HistoryColumn::kBetween ? view.region_between() : most;
+  return max == HistoryColumn::kBetween ? view.region_between() : max;
 }
 
 /// A level that changes, and the windows on both sides.
@@ -184,16 +184,16 @@ struct FoundChange {
 /// for one.
 std::vector<std::size_t> candidate_ends(const Levels& levels) {
   std::vector<std::size_t> ends = {0, levels.values.size()};
-  while (ends.size() < kMostChanges + 2) {
-    double most = 0;
+  while (ends.size() < kMaxChanges + 2) {
+    double max = 0;
     std::size_t behind = 0;
     std::size_t place = 0;
     for (std::size_t at = 0; at + 1 < ends.size(); ++at) {
       const WindowRange part = {ends[at], ends[at + 1]};
       const LevelShift found = find_shift(levels.in(part));
-      const double told = found.at == 0 ? 0 : levels.squares(part) - found.squares;
-      if (told <= most) { continue; }
-      most = told;
+      const double reported = found.at == 0 ? 0 : levels.squares(part) - found.squares;
+      if (reported <= max) { continue; }
+      max = reported;
       place = ends[at] + found.at;
       behind = at + 1;
     }
@@ -206,7 +206,7 @@ std::vector<std::size_t> candidate_ends(const Levels& levels) {
 /// How sure it is that the level changes between two ends: above 1 it is.
 double sureness(const Levels& levels, const WindowRange& range) {
   const LevelShift found = find_shift(levels.in(range));
-  const bool counts = found.at != 0 && std::fabs(found.after / found.before - 1) >= kLeastChange;
+  const bool counts = found.at != 0 && std::fabs(found.after / found.before - 1) >= kMinChange;
   return counts ? found.statistic / found.critical : 0;
 }
 
@@ -214,16 +214,16 @@ double sureness(const Levels& levels, const WindowRange& range) {
 std::vector<std::size_t> ends_of_parts(const Levels& levels) {
   std::vector<std::size_t> ends = candidate_ends(levels);
   while (ends.size() > 2) {
-    std::size_t least = 0;
-    double least_sure = 1;
+    std::size_t min = 0;
+    double min_sure = 1;
     for (std::size_t at = 1; at + 1 < ends.size(); ++at) {
       const double sure = sureness(levels, {ends[at - 1], ends[at + 1]});
-      if (sure > least_sure) { continue; }
-      least = at;
-      least_sure = sure;
+      if (sure > min_sure) { continue; }
+      min = at;
+      min_sure = sure;
     }
-    if (least == 0) { break; }
-    ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(least));
+    if (min == 0) { break; }
+    ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(min));
   }
   return ends;
 }
@@ -239,7 +239,7 @@ std::vector<FoundChange> changes_of(const Levels& levels) {
     change.shift = find_shift(levels.in({change.before.first, change.after.last}));
     change.shift.before = levels.mean(change.before);
     change.shift.after = levels.mean(change.after);
-    if (std::fabs(change.share()) >= kLeastChange) { changes.push_back(change); }
+    if (std::fabs(change.share()) >= kMinChange) { changes.push_back(change); }
   }
   return changes;
 }
@@ -265,12 +265,12 @@ std::size_t block_of(const RunView& view, const Levels& levels, const FoundChang
   const std::vector<StepBlock>& blocks = view.steps->blocks();
   std::size_t best = levels.of[middle]->first_block;
   double sum = 0;
-  double most = -1;
+  double max = -1;
   for (std::size_t at = levels.of[from]->first_block; at < levels.of[to]->first_block; ++at) {
     const double ns = std::clamp(typical_period(view, blocks[at]), 2 * low - high, 2 * high - low);
     sum += static_cast<double>(blocks[at].steps) * (change.is_longer() ? level - ns : ns - level);
-    if (sum <= most) { continue; }
-    most = sum;
+    if (sum <= max) { continue; }
+    max = sum;
     best = at + 1;
   }
   return best;
@@ -351,18 +351,18 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
 
 /// "an epoch", or in how many steps; and how many windows that are.
 std::pair<std::string, double> unit_of(const RunView& view, const Levels& levels, double share_of_window) {
-  constexpr std::uint64_t kFewestEpochs = 3;
+  constexpr std::uint64_t kMinEpochs = 3;
   const std::uint32_t above = view.above_batch();
   if (above < view.run.paths.size() && view.run.paths[above].name == Epoch.name()) {
     const std::uint64_t epochs = view.run.paths[above].host.n();
-    if (epochs >= kFewestEpochs) {
+    if (epochs >= kMinEpochs) {
       return {"an epoch", static_cast<double>(view.series->steps) / static_cast<double>(epochs) / levels.steps};
     }
   }
-  constexpr double kLeastShown = 0.001;
+  constexpr double kMinShown = 0.001;
   std::uint64_t steps = 1000;
   const auto share = [&] { return std::fabs(share_of_window) * static_cast<double>(steps) / levels.steps; };
-  while (share() < kLeastShown && 10 * steps <= view.series->steps) { steps *= 10; }
+  while (share() < kMinShown && 10 * steps <= view.series->steps) { steps *= 10; }
   return {detail::format("in {} steps", human_count(steps)), static_cast<double>(steps) / levels.steps};
 }
 
@@ -395,21 +395,21 @@ void add_drift(const RunView& view, const Levels& levels, const LevelSlope& line
 }  // namespace
 
 void add_changes(const RunView& view, Conclusions& said) {
-  if (view.usual_steps < kFewestSteps) { return; }
+  if (view.usual_steps < kMinSteps) { return; }
   const auto abstain = [&](const std::string& why) {
-    for (const char* const what : {"change_point", "drift"}) { said.abstentions.push_back({what, why}); }
+    for (const char* const what : {"change_point", "drift"}) { said.skipped_rules.push_back({what, why}); }
   };
   const Levels levels = levels_of(view);
-  if (view.usual_steps < kFewestStepsOverTime || levels.values.size() < kFewestRunWindows) {
+  if (view.usual_steps < kMinStepsOverTime || levels.values.size() < kMinRunWindows) {
     return abstain(detail::format("{} steps have a period, it takes {}",
-                                  human_count(static_cast<std::uint64_t>(view.usual_steps)), kFewestStepsOverTime));
+                                  human_count(static_cast<std::uint64_t>(view.usual_steps)), kMinStepsOverTime));
   }
   const LevelShift shift = find_shift(levels.values);
   const LevelSlope line = find_slope(levels.values);
   const double in_all = line.slope / line.begin * static_cast<double>(levels.values.size() - 1);
   // One thing is told once: as a slope where that explains more.
   const bool is_drift =
-      line.is_sure() && std::fabs(in_all) >= kLeastChange && (!shift.is_sure() || line.squares < shift.squares);
+      line.is_sure() && std::fabs(in_all) >= kMinChange && (!shift.is_sure() || line.squares < shift.squares);
   if (is_drift) { return add_drift(view, levels, line, said); }
   const std::vector<FoundChange> changes = changes_of(levels);
   if (changes.empty() && std::isinf(shift.critical) && std::isinf(line.critical)) {

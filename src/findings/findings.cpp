@@ -30,16 +30,16 @@ constexpr void (*kRules[])(const RunView&, Conclusions&) = {
 /// What makes all rules that rest on steps silent.
 void add_missing_steps(const RunView& view, Conclusions& said) {
   if (view.run.history == nullptr) {
-    said.abstentions.push_back({"steps", "there is no history of steps"});
+    said.skipped_rules.push_back({"steps", "there is no history of steps"});
   } else if (view.steps == nullptr) {
-    said.abstentions.push_back({"steps", "no Batch has ended"});
-  } else if (view.usual_steps < kFewestSteps) {
-    said.abstentions.push_back(
-        {"steps", detail::format("{} steps after warm-up have a period, it takes {}", view.usual_steps, kFewestSteps)});
+    said.skipped_rules.push_back({"steps", "no Batch has ended"});
+  } else if (view.usual_steps < kMinSteps) {
+    said.skipped_rules.push_back(
+        {"steps", detail::format("{} steps after warm-up have a period, it takes {}", view.usual_steps, kMinSteps)});
   }
   if (view.run.history != nullptr && view.run.history->rows_left_out() != 0) {
-    said.abstentions.push_back(
-        {"steps", detail::format("steps of series beyond the first {} are not looked at", StepHistory::kMostSeries)});
+    said.skipped_rules.push_back(
+        {"steps", detail::format("steps of series beyond the first {} are not looked at", StepHistory::kMaxSeries)});
   }
 }
 
@@ -58,7 +58,7 @@ void conclude(Snapshot& run, std::shared_ptr<const StepHistory> history) {
   run.history = std::move(history);
   Conclusions said = conclusions_of(run);
   run.findings = std::move(said.findings);
-  run.abstentions = std::move(said.abstentions);
+  run.skipped_rules = std::move(said.skipped_rules);
 }
 
 namespace {
@@ -88,8 +88,8 @@ std::string step_text(std::int64_t step) {
 }
 
 std::string list_text(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostNames = 3;
-  const std::size_t named = names.size() > kMostNames ? kMostNames - 1 : names.size();
+  constexpr std::size_t kMaxNames = 3;
+  const std::size_t named = names.size() > kMaxNames ? kMaxNames - 1 : names.size();
   std::string text;
   for (std::size_t at = 0; at < named; ++at) {
     text += (at == 0 ? "" : at + 1 == names.size() ? " and " : ", ") + names[at];
@@ -117,7 +117,9 @@ JsonText finding_json(const Finding& finding) {
           {"where", finding.where.empty() ? JsonText() : JsonText(finding.where)}};
 }
 
-JsonText abstention_json(const Abstention& abstention) { return {{"what", abstention.what}, {"why", abstention.why}}; }
+JsonText skipped_rule_json(const SkippedRule& skipped_rule) {
+  return {{"what", skipped_rule.what}, {"why", skipped_rule.why}};
+}
 
 namespace {
 

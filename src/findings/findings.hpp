@@ -18,7 +18,7 @@ namespace detail {
 /// What the figures of a run say, and what they do not tell.
 struct Conclusions {
   std::vector<Finding> findings;
-  std::vector<Abstention> abstentions;
+  std::vector<SkippedRule> skipped_rules;
 };
 
 /// What stands out in the run of one process: mistakes that make its figures wrong, then what costs most; empty where
@@ -47,7 +47,7 @@ std::string list_text(const std::vector<std::string>& names);
 /// "where"}; `cost`, `unit` and `where` are null where there are none. Any thread.
 JsonText finding_json(const Finding& finding);
 /// {"what", "why"}. Any thread.
-JsonText abstention_json(const Abstention& abstention);
+JsonText skipped_rule_json(const SkippedRule& skipped_rule);
 
 /// What stands out on one rank.
 struct RankFindings {

@@ -59,56 +59,56 @@ inline constexpr double kNormal95 = 1.96;
 // How much there has to be.
 
 /// Of steps after warm-up, with a period: below it shares and medians are those of chance.
-inline constexpr double kFewestSteps = 32;
+inline constexpr double kMinSteps = 32;
 /// Of windows, for an interval.
-inline constexpr std::size_t kFewestRunWindows = 16;
+inline constexpr std::size_t kMinRunWindows = 16;
 /// More make them so short that neighbours are alike; a change is found as well in 64, and its place in the blocks.
-inline constexpr std::size_t kMostRunWindows = 64;
+inline constexpr std::size_t kMaxRunWindows = 64;
 
 // What part of a step or of the run is worth a line.
 
 /// Of a step, by the lower end of the interval: half of where others call a loader's share high (20 %), above where
 /// they begin to mention it (5 %).
-inline constexpr double kLeastBoundShare = 0.10;
+inline constexpr double kMinBoundShare = 0.10;
 /// Of the run, lost to slow steps. What takes less moves no decision.
-inline constexpr double kLeastSlowShare = 0.02;
+inline constexpr double kMinSlowShare = 0.02;
 /// The same of one or two steps, which may well not come again.
-inline constexpr double kLeastFewSlowShare = 0.05;
+inline constexpr double kMinFewSlowShare = 0.05;
 inline constexpr std::uint64_t kFewSlowSteps = 3;
 /// Of the time from the first step to the last one. Most runs validate between steps; a fifth of the time is more than
 /// most mean to spend on it.
-inline constexpr double kLeastBetweenShare = 0.20;
+inline constexpr double kMinBetweenShare = 0.20;
 /// Of the run, before the first step or behind the last one; and in ns, as a short run is mostly that.
-inline constexpr double kLeastOutsideShare = 0.20;
-inline constexpr double kLeastOutsideNs = 5e9;
+inline constexpr double kMinOutsideShare = 0.20;
+inline constexpr double kMinOutsideNs = 5e9;
 /// Of the run, by steps at its beginning that take longer than others.
-inline constexpr double kLeastWarmupShare = 0.05;
+inline constexpr double kMinWarmupShare = 0.05;
 /// By how much these are longer on average, of what is usual, and in standard deviations of the steps behind them.
-inline constexpr double kLeastWarmupLonger = 0.75;
-inline constexpr double kLeastWarmupDeviations = 4;
+inline constexpr double kMinWarmupLonger = 0.75;
+inline constexpr double kMinWarmupDeviations = 4;
 /// Of the run, in ns, for what is said of the process and of Takt: a shorter one is mostly its own start and end.
 inline constexpr double kShortestRunNs = 1e9;
 /// Of the run, for which a thread was ready to run and had no processor. An idle machine has 0.1 %.
-inline constexpr double kLeastWaitShare = 0.05;
+inline constexpr double kMinWaitShare = 0.05;
 /// Of the run, in which the process was stopped.
-inline constexpr double kLeastStoppedShare = 0.01;
+inline constexpr double kMinStoppedShare = 0.01;
 /// Of the run, that Takt itself takes. It promises next to nothing.
-inline constexpr double kLeastOwnShare = 0.02;
+inline constexpr double kMinOwnShare = 0.02;
 /// Of the run, in which no region was open on the thread of the Session.
-inline constexpr double kLeastUncoveredShare = 0.20;
+inline constexpr double kMinUncoveredShare = 0.20;
 /// Of what was recorded, and is lost.
-inline constexpr double kLeastLostShare = 0.01;
+inline constexpr double kMinLostShare = 0.01;
 
 // Changes over time.
 
 /// Steps, after warm-up and with a period. Of fewer that are much alike more than one run in a hundred seems to change.
-inline constexpr double kFewestStepsOverTime = 240;
+inline constexpr double kMinStepsOverTime = 240;
 /// Windows on each side of a change.
-inline constexpr std::size_t kFewestWindowsASide = 4;
+inline constexpr std::size_t kMinWindowsASide = 4;
 /// By how much the level changes, of what it was.
-inline constexpr double kLeastChange = 0.02;
+inline constexpr double kMinChange = 0.02;
 /// Of windows, if each were independent of its neighbours. Below it their scatter itself is hardly known.
-inline constexpr double kFewestIndependentOverTime = 6;
+inline constexpr double kMinIndependentOverTime = 6;
 /// A Brownian bridge gets so far from 0 in 0.4 % of all cases (Kolmogorov). Where few windows tell how they scatter,
 /// it takes more: kShiftCritical (1 + kShiftFew / independent windows).
 inline constexpr double kShiftCritical = 1.75;
@@ -116,7 +116,7 @@ inline constexpr double kShiftFew = 7;
 /// The quantile of Student's t that a slope has to pass: 0.1 %, both ways.
 inline constexpr double kSlopeSure = 0.9995;
 /// Changes that are looked for, at most: a run that has more has noise of another kind.
-inline constexpr std::size_t kMostChanges = 3;
+inline constexpr std::size_t kMaxChanges = 3;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -63,7 +63,7 @@ void RunView::find_transient() {
   }
   usual_ns = usual_steps > 0 ? usual_ns / usual_steps : 0;
   const std::vector<std::uint64_t>& first = steps->beginning();
-  if (usual_steps < kFewestSteps) { return; }
+  if (usual_steps < kMinSteps) { return; }
   for (std::size_t at = 0; at + kStepsInARow <= first.size(); ++at) {
     const auto begin = first.begin() + static_cast<std::ptrdiff_t>(at);
     if (median(std::vector<double>(begin, begin + kStepsInARow)) > kAsUsual * usual_ns) { continue; }
@@ -82,7 +82,7 @@ void RunView::add_windows() {
   std::size_t first = 0;
   for (std::uint64_t place = 0; first < blocks.size() && place < transient; ++first) { place += blocks[first].steps; }
   const std::size_t left = blocks.size() - first;
-  const std::size_t each = std::max<std::size_t>((left + kMostRunWindows - 1) / kMostRunWindows, 1);
+  const std::size_t each = std::max<std::size_t>((left + kMaxRunWindows - 1) / kMaxRunWindows, 1);
   usual_steps = 0;
   usual_ns = 0;
   for (std::size_t begin = first; begin < blocks.size(); begin += each) {
@@ -142,15 +142,15 @@ std::uint32_t RunView::region_between() const {
       between_ns += at < each.columns.size() ? static_cast<double>(each.columns[at]) : 0;
     }
   }
-  std::uint32_t most = HistoryColumn::kBetween;
-  double most_ns = between_ns / 2;
+  std::uint32_t max = HistoryColumn::kBetween;
+  double max_ns = between_ns / 2;
   for (const std::uint32_t path : beside_batch()) {
     const auto ns = static_cast<double>(run.paths[path].host.total_ns());
-    if (run.threads.size() > 1 || !runs_each_step(path) || ns < most_ns) { continue; }
-    most = path;
-    most_ns = ns;
+    if (run.threads.size() > 1 || !runs_each_step(path) || ns < max_ns) { continue; }
+    max = path;
+    max_ns = ns;
   }
-  return most;
+  return max;
 }
 
 std::vector<std::uint32_t> RunView::beside_batch() const {
@@ -179,9 +179,9 @@ std::string RunView::name(std::uint32_t path) const {
 
 namespace {
 
-constexpr double kMostCorrelation = 0.95;
+constexpr double kMaxCorrelation = 0.95;
 // With fewer of them their means tell nothing.
-constexpr std::size_t kFewestPairs = 12;
+constexpr std::size_t kMinPairs = 12;
 
 double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0) /
@@ -201,7 +201,7 @@ LongRun as_first_order(const std::vector<double>& residuals, double fitted) {
   const auto n = static_cast<double>(residuals.size());
   LongRun run;
   const double found = squares > 0 ? neighbours / squares : 0;
-  run.correlation = std::clamp(found + (fitted + (fitted + 2) * std::max(found, 0.0)) / n, 0.0, kMostCorrelation);
+  run.correlation = std::clamp(found + (fitted + (fitted + 2) * std::max(found, 0.0)) / n, 0.0, kMaxCorrelation);
   run.deviation = std::sqrt(squares / (n - fitted) * (1 + run.correlation) / (1 - run.correlation));
   return run;
 }
@@ -217,7 +217,7 @@ std::vector<double> means_of_pairs(const std::vector<double>& values) {
 LongRun long_run_of(const std::vector<double>& residuals, double fitted) {
   LongRun run = as_first_order(residuals, fitted);
   const double alone = root_mean_square(residuals);
-  if (residuals.size() >= 2 * kFewestPairs) {
+  if (residuals.size() >= 2 * kMinPairs) {
     run.deviation = std::max(run.deviation, std::sqrt(2) * as_first_order(means_of_pairs(residuals), fitted).deviation);
   }
   const double wider = alone > 0 ? run.deviation / alone : 1;
@@ -229,7 +229,7 @@ RatioOfSums ratio_of_sums(const std::vector<double>& parts, const std::vector<do
   const double part = std::accumulate(parts.begin(), parts.end(), 0.0);
   const double whole = std::accumulate(wholes.begin(), wholes.end(), 0.0);
   RatioOfSums result;
-  if (parts.size() < kFewestRunWindows || whole <= 0) { return result; }
+  if (parts.size() < kMinRunWindows || whole <= 0) { return result; }
   result.ratio = part / whole;
   std::vector<double> beside(parts.size());
   for (std::size_t at = 0; at < parts.size(); ++at) { beside[at] = parts[at] - result.ratio * wholes[at]; }

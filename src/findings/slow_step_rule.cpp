@@ -19,9 +19,9 @@ namespace detail {
 namespace {
 
 // With fewer the same length may be chance.
-constexpr std::uint64_t kFewestEqualGaps = 3;
-constexpr std::uint64_t kFewestAlikeGaps = 5;
-constexpr double kMostOfGaps = 0.9;
+constexpr std::uint64_t kMinEqualGaps = 3;
+constexpr std::uint64_t kMinAlikeGaps = 5;
+constexpr double kMaxOfGaps = 0.9;
 constexpr double kAlike = 0.05;
 
 }  // namespace
@@ -42,12 +42,12 @@ StepGaps gaps_of(const SlowSteps& slow) {
     equal += length == gaps.length ? count : 0;
     alike += std::fabs(static_cast<double>(length) - middle) <= kAlike * middle ? count : 0;
   }
-  const double most = kMostOfGaps * static_cast<double>(all);
+  const double max = kMaxOfGaps * static_cast<double>(all);
   // Slow steps that follow each other are one slow time, and not a rhythm.
   if (gaps.length < 2) { return gaps; }
-  if (all >= kFewestEqualGaps && static_cast<double>(equal) >= most) {
+  if (all >= kMinEqualGaps && static_cast<double>(equal) >= max) {
     gaps.are = StepGaps::Are::equal;
-  } else if (all >= kFewestAlikeGaps && static_cast<double>(alike) >= most) {
+  } else if (all >= kMinAlikeGaps && static_cast<double>(alike) >= max) {
     gaps.are = StepGaps::Are::alike;
   }
   return gaps;
@@ -128,9 +128,9 @@ std::string of_run(const RunView& view, const SlowGroup& slow) {
 bool add_regular(const RunView& view, const SlowGroup& group, const SlowSteps& slow, Conclusions& said) {
   const StepGaps gaps = gaps_of(slow);
   const std::uint64_t breaks = view.steps->all_breaks();
-  constexpr std::uint64_t kFewestBreaks = 3;
+  constexpr std::uint64_t kMinBreaks = 3;
   std::string which;
-  if (breaks >= kFewestBreaks && 10 * slow.after_breaks() >= 9 * slow.steps() && 2 * slow.steps() >= breaks) {
+  if (breaks >= kMinBreaks && 10 * slow.after_breaks() >= 9 * slow.steps() && 2 * slow.steps() >= breaks) {
     which = "the first step behind each Epoch or other Batch";
   } else if (gaps.are != StepGaps::Are::irregular) {
     which =
@@ -169,24 +169,24 @@ void add_irregular(const RunView& view, const SlowGroup& slow, Conclusions& said
 }  // namespace
 
 void add_slow_steps(const RunView& view, Conclusions& said) {
-  if (view.usual_steps < kFewestSteps) { return; }
+  if (view.usual_steps < kMinSteps) { return; }
   SlowGroup rest;
   for (const auto& [path, slow] : view.steps->slow()) {
     SlowGroup alone;
     alone.add(path, slow);
-    const bool counts = view.share_of_run(alone.excess_ns) >= kLeastSlowShare;
+    const bool counts = view.share_of_run(alone.excess_ns) >= kMinSlowShare;
     if (!counts || !add_regular(view, alone, slow, said)) { rest.add(path, slow); }
   }
   // A process that was stopped has a slow step, too, which another rule tells.
   const double own_ns = rest.excess_ns - static_cast<double>(view.run.process.stopped_ns);
-  const double least = rest.steps < kFewSlowSteps ? kLeastFewSlowShare : kLeastSlowShare;
-  if (rest.steps != 0 && view.share_of_run(own_ns) >= least) { add_irregular(view, rest, said); }
+  const double min = rest.steps < kFewSlowSteps ? kMinFewSlowShare : kMinSlowShare;
+  if (rest.steps != 0 && view.share_of_run(own_ns) >= min) { add_irregular(view, rest, said); }
 }
 
 namespace {
 
 // Of what lies between steps, a region that takes less is not named.
-constexpr double kLeastNamedShare = 0.1;
+constexpr double kMinNamedShare = 0.1;
 
 /// From the first step to the last one.
 struct StepsInTime {
@@ -241,25 +241,25 @@ std::string between_text(const RunView& view, const std::vector<std::string>& na
 }  // namespace
 
 void add_between_steps(const RunView& view, Conclusions& said) {
-  if (view.steps == nullptr || static_cast<double>(view.steps->steps()) < kFewestSteps) { return; }
+  if (view.steps == nullptr || static_cast<double>(view.steps->steps()) < kMinSteps) { return; }
   if (view.has_time_of_others()) {
-    said.abstentions.push_back({"between_steps", kTimeOfOthers});
+    said.skipped_rules.push_back({"between_steps", kTimeOfOthers});
     return;
   }
   const StepsInTime time = steps_in_time(*view.steps);
   double rest_ns = time.span_ns - time.batches_ns;
   std::vector<std::pair<double, std::uint32_t>> regions = regions_between(view);
   // What another rule has told is not told again.
-  const auto is_told = [&](const auto& region) {
+  const auto is_reported = [&](const auto& region) {
     return std::any_of(said.findings.begin(), said.findings.end(),
                        [&](const Finding& each) { return each.where == view.name(region.second); });
   };
-  for (const auto& each : regions) { rest_ns -= is_told(each) ? each.first : 0; }
-  if (time.span_ns <= 0 || rest_ns < kLeastBetweenShare * time.span_ns) { return; }
+  for (const auto& each : regions) { rest_ns -= is_reported(each) ? each.first : 0; }
+  if (time.span_ns <= 0 || rest_ns < kMinBetweenShare * time.span_ns) { return; }
   std::vector<std::string> names;
   Finding finding;
   for (const auto& each : regions) {
-    if (is_told(each) || each.first < kLeastNamedShare * rest_ns || each.first > time.span_ns) { continue; }
+    if (is_reported(each) || each.first < kMinNamedShare * rest_ns || each.first > time.span_ns) { continue; }
     if (names.empty()) { finding.where = view.name(each.second); }
     names.push_back(view.label(each.second));
   }

@@ -21,7 +21,7 @@ void SlowSteps::add(const SlowStep& step) {
     const auto known = gaps_.find(gap);
     if (known != gaps_.end()) {
       ++known->second;
-    } else if (gaps_.size() < kMostGaps) {
+    } else if (gaps_.size() < kMaxGaps) {
       gaps_.emplace(gap, 1);
     }
   } else {
@@ -118,8 +118,8 @@ void join(MetricBlock& block, const MetricBlock& behind) noexcept {
   block.points += behind.points;
   block.last_step = behind.last_step;
   block.sum += behind.sum;
-  block.least = std::min(block.least, behind.least);
-  block.most = std::max(block.most, behind.most);
+  block.min = std::min(block.min, behind.min);
+  block.max = std::max(block.max, behind.max);
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ void MetricHistory::add(const Metric& metric) {
   last_ = metric.value;
   const MetricBlock point = {1, metric.step, metric.step, metric.value, metric.value, metric.value};
   if (!blocks_.empty() && blocks_.back().points < stride_) { return join(blocks_.back(), point); }
-  if (blocks_.size() == kMostBlocks) { halve(); }
+  if (blocks_.size() == kMaxBlocks) { halve(); }
   blocks_.push_back(point);
 }
 
@@ -161,8 +161,8 @@ void thin_samples(std::vector<std::uint64_t>& samples, bool odd) {
 
 void add_sample(StepBlock& block, std::uint64_t ns) {
   std::vector<std::uint64_t>& samples = block.samples;
-  samples.reserve(StepBlock::kMostSamples);
-  if (samples.size() == StepBlock::kMostSamples) { thin_samples(samples, false); }
+  samples.reserve(StepBlock::kMaxSamples);
+  if (samples.size() == StepBlock::kMaxSamples) { thin_samples(samples, false); }
   samples.insert(std::upper_bound(samples.begin(), samples.end(), ns), ns);
 }
 
@@ -178,15 +178,15 @@ void join(StepBlock& block, const StepBlock& behind, bool odd) {
   block.warmup += behind.warmup;
   block.end_ns = behind.end_ns;
   block.sum_ns = bounded_sum(block.sum_ns, behind.sum_ns);
-  block.least_ns = std::min(block.least_ns, behind.least_ns);
-  block.most_ns = std::max(block.most_ns, behind.most_ns);
+  block.min_ns = std::min(block.min_ns, behind.min_ns);
+  block.max_ns = std::max(block.max_ns, behind.max_ns);
   block.usual_steps += behind.usual_steps;
   block.usual_ns = bounded_sum(block.usual_ns, behind.usual_ns);
   std::vector<std::uint64_t> samples;
   samples.reserve(block.samples.size() + behind.samples.size());
   std::merge(block.samples.begin(), block.samples.end(), behind.samples.begin(), behind.samples.end(),
              std::back_inserter(samples));
-  if (samples.size() > StepBlock::kMostSamples) { thin_samples(samples, odd); }
+  if (samples.size() > StepBlock::kMaxSamples) { thin_samples(samples, odd); }
   block.samples = std::move(samples);
   add_columns(block, behind.columns);
 }
@@ -197,15 +197,15 @@ namespace {
 constexpr double kUsualDeviations = 3;
 // Fewer tell nothing of what is usual. So many at an end of a chunk, three of four on one side of what is usual there,
 // are on another level: cut to this one they would move the change to the end of the chunk.
-constexpr std::size_t kFewestToJudge = 8;
+constexpr std::size_t kMinToJudge = 8;
 
 std::uint64_t not_negative(std::int64_t ns) noexcept { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
 /// How many steps in front are on another level; 0: none. \param sides -1, 0 or 1: below, about or above what is usual.
 template <class Side>
 std::size_t level_in_front(Side first, Side last) {
-  if (static_cast<std::size_t>(last - first) < kFewestToJudge) { return 0; }
-  const auto behind = first + kFewestToJudge;
+  if (static_cast<std::size_t>(last - first) < kMinToJudge) { return 0; }
+  const auto behind = first + kMinToJudge;
   const int side = std::count(first, behind, 1) > std::count(first, behind, -1) ? 1 : -1;
   std::size_t level = 0;
   std::size_t outside = 0;
@@ -215,7 +215,7 @@ std::size_t level_in_front(Side first, Side last) {
     const auto steps = static_cast<std::size_t>(each - first) + 1;
     if (4 * outside >= 3 * steps) { level = steps; }
   }
-  return level >= kFewestToJudge ? level : 0;
+  return level >= kMinToJudge ? level : 0;
 }
 
 bool is_longer(const WorstStep& a, const WorstStep& b) noexcept { return a.ns > b.ns; }
@@ -244,7 +244,7 @@ SeriesHistory::Step SeriesHistory::step_of(const Snapshot& snapshot, const Row& 
   step.columns.reserve(columns_.size());
   step.number = row.step;
   step.begin_ns = row.begin_ns;
-  step.ns = std::min(not_negative(row.host_ns), kMostSum / 2);
+  step.ns = std::min(not_negative(row.host_ns), kMaxSum / 2);
   step.warmup = row.warmup;
   step.has_period = row.period_ns.has_value();
   std::uint64_t rest_ns = step.ns;
@@ -254,7 +254,7 @@ SeriesHistory::Step SeriesHistory::step_of(const Snapshot& snapshot, const Row& 
   }
   put(step, {batch_, false}, rest_ns);
   if (step.has_period) {
-    const std::uint64_t period_ns = std::min(not_negative(*row.period_ns), kMostSum / 2);
+    const std::uint64_t period_ns = std::min(not_negative(*row.period_ns), kMaxSum / 2);
     step.between_ns = period_ns - std::min(period_ns, step.ns);
     put(step, {HistoryColumn::kBetween, false}, step.between_ns);
   }
@@ -269,7 +269,7 @@ void SeriesHistory::add(const Snapshot& snapshot, const Row& row) {
   const std::uint64_t place = steps_ + chunk_.size();
   if (!row.period_ns && place != 0) {
     ++all_breaks_;
-    if (breaks_.size() < kMostBreaks) { breaks_.push_back(place); }
+    if (breaks_.size() < kMaxBreaks) { breaks_.push_back(place); }
   }
   chunk_.push_back(step_of(snapshot, row));
   if (chunk_.size() == kChunk) { finish(); }
@@ -282,7 +282,7 @@ SeriesHistory::Usual SeriesHistory::usual_of(Part steps) {
   }
   Usual usual;
   usual.steps = steps;
-  if (lengths.size() < kFewestToJudge) { return usual; }
+  if (lengths.size() < kMinToJudge) { return usual; }
   usual.spread_ns = kMadToDeviation * median_deviation(lengths);
   usual.median_ns = median(std::move(lengths));
   return usual;
@@ -325,12 +325,12 @@ std::size_t SeriesHistory::longest_column(const Step& step, Usual& usual) const 
     }
   }
   std::size_t longest = columns_.size();
-  double most = 0;
+  double max = 0;
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     const double longer = static_cast<double>(step.column(column)) - usual.columns[column];
-    if (columns_[column].on_stream || longer <= most) { continue; }
+    if (columns_[column].on_stream || longer <= max) { continue; }
     longest = column;
-    most = longer;
+    max = longer;
   }
   return longest;
 }
@@ -344,7 +344,7 @@ void SeriesHistory::find_slow(Usual& usual) {
     if (!each.warmup && whole >= slow_ns) {
       const std::size_t column = longest_column(each, usual);
       const std::uint32_t path = column < columns_.size() ? columns_[column].path : batch_;
-      if (slow_.count(path) != 0 || slow_.size() < kMostSlowPaths) {
+      if (slow_.count(path) != 0 || slow_.size() < kMaxSlowPaths) {
         const auto excess = static_cast<std::uint64_t>(whole - usual.median_ns);
         slow_[path].add({place, each.number, excess, whole / usual.median_ns, !each.has_period});
       }
@@ -354,7 +354,7 @@ void SeriesHistory::find_slow(Usual& usual) {
 }
 
 void SeriesHistory::add_worst(const Step& step, std::uint32_t path) {
-  if (worst_.size() == kMostWorst) {
+  if (worst_.size() == kMaxWorst) {
     if (worst_.front().ns >= step.ns) { return; }
     std::pop_heap(worst_.begin(), worst_.end(), is_longer);
     worst_.pop_back();
@@ -376,16 +376,16 @@ void SeriesHistory::take(const Step& step, const Usual& usual) {
   block.warmup += step.warmup ? 1 : 0;
   block.end_ns = wrapped_sum(step.begin_ns, static_cast<std::int64_t>(step.ns));
   block.sum_ns = bounded_sum(block.sum_ns, step.ns);
-  block.least_ns = std::min(block.least_ns, step.ns);
-  block.most_ns = std::max(block.most_ns, step.ns);
+  block.min_ns = std::min(block.min_ns, step.ns);
+  block.max_ns = std::max(block.max_ns, step.ns);
   if (!step.warmup && step.has_period && usual.median_ns > 0) {
     const double about = kUsualDeviations * usual.spread_ns;
-    const double least = std::max(usual.median_ns - about, 0.0);
+    const double min = std::max(usual.median_ns - about, 0.0);
     ++block.usual_steps;
-    const double cut = std::clamp(static_cast<double>(step.whole_ns()), least, usual.median_ns + about);
+    const double cut = std::clamp(static_cast<double>(step.whole_ns()), min, usual.median_ns + about);
     block.usual_ns = bounded_sum(block.usual_ns, static_cast<std::uint64_t>(cut));
   }
-  const std::uint64_t each = std::max<std::uint64_t>(stride_ / StepBlock::kMostSamples, 1);
+  const std::uint64_t each = std::max<std::uint64_t>(stride_ / StepBlock::kMaxSamples, 1);
   if (steps_ % each == each / 2) { add_sample(block, step.ns); }
   add_columns(block, step.columns);
   if (beginning_.size() < kBeginning) { beginning_.push_back(step.whole_ns()); }
@@ -403,7 +403,7 @@ void SeriesHistory::finish(Part steps) {
   Usual usual = usual_of(steps);
   find_slow(usual);
   for (const Step& each : steps) {
-    const bool counts = !each.warmup && (worst_.size() < kMostWorst || each.ns > worst_.front().ns);
+    const bool counts = !each.warmup && (worst_.size() < kMaxWorst || each.ns > worst_.front().ns);
     if (counts) {
       const std::size_t column = longest_column(each, usual);
       add_worst(each, column < columns_.size() ? columns_[column].path : batch_);
@@ -431,7 +431,7 @@ std::vector<WorstStep> SeriesHistory::worst() const {
 
 std::size_t SeriesHistory::bytes() const noexcept {
   const std::size_t columns = columns_.size() * sizeof(std::uint64_t);
-  const std::size_t a_block = sizeof(StepBlock) + StepBlock::kMostSamples * sizeof(std::uint64_t) + columns;
+  const std::size_t a_block = sizeof(StepBlock) + StepBlock::kMaxSamples * sizeof(std::uint64_t) + columns;
   return blocks_.size() * a_block + chunk_.size() * (sizeof(Step) + columns);
 }
 
@@ -443,33 +443,33 @@ void StepHistory::add(const Snapshot& snapshot, const std::vector<Row>& rows, co
     if (row.series >= snapshot.series.size()) { continue; }
     if (row.series >= series_.size()) { series_.resize(row.series + std::size_t{1}); }
     detail::SeriesHistory& series = series_[row.series];
-    if (series.is_empty() && kept_series_ == kMostSeries) {
+    if (series.is_empty() && kept_series_ == kMaxSeries) {
       ++rows_left_out_;
       continue;
     }
     if (series.is_empty()) { ++kept_series_; }
     series.add(snapshot, row);
-    if (++added % detail::SeriesHistory::kChunk == 0) { make_room(); }
+    if (++added % detail::SeriesHistory::kChunk == 0) { make_space(); }
   }
   for (const Metric& metric : metrics) {
     const auto known = metrics_.find(metric.name);
-    if (known == metrics_.end() && metrics_.size() == kMostMetrics) {
+    if (known == metrics_.end() && metrics_.size() == kMaxMetrics) {
       ++points_left_out_;
     } else {
       metrics_[metric.name].add(metric);
     }
   }
-  make_room();
+  make_space();
 }
 
-void StepHistory::make_room() {
-  while (bytes() > most_bytes_) {
-    const auto most = std::max_element(series_.begin(), series_.end(),
-                                       [](const detail::SeriesHistory& a, const detail::SeriesHistory& b) {
-                                         return a.blocks().size() < b.blocks().size();
-                                       });
-    if (most == series_.end() || most->blocks().size() < kFewestBlocks) { return; }
-    most->halve();
+void StepHistory::make_space() {
+  while (bytes() > max_bytes_) {
+    const auto max = std::max_element(series_.begin(), series_.end(),
+                                      [](const detail::SeriesHistory& a, const detail::SeriesHistory& b) {
+                                        return a.blocks().size() < b.blocks().size();
+                                      });
+    if (max == series_.end() || max->blocks().size() < kMinBlocks) { return; }
+    max->halve();
   }
 }
 
@@ -481,13 +481,13 @@ StepHistory StepHistory::finished() const {
 
 std::size_t StepHistory::main_series() const noexcept {
   std::size_t main = series_.size();
-  std::uint64_t most_ns = 0;
+  std::uint64_t max_ns = 0;
   for (std::size_t at = 0; at < series_.size(); ++at) {
     std::uint64_t sum_ns = 0;
     for (const detail::StepBlock& each : series_[at].blocks()) { sum_ns = detail::bounded_sum(sum_ns, each.sum_ns); }
-    if (series_[at].steps() == 0 || (main != series_.size() && sum_ns <= most_ns)) { continue; }
+    if (series_[at].steps() == 0 || (main != series_.size() && sum_ns <= max_ns)) { continue; }
     main = at;
-    most_ns = sum_ns;
+    max_ns = sum_ns;
   }
   return main;
 }

@@ -27,7 +27,7 @@ struct SlowStep {
 /// Those of a series that are slow because of one region. A value; one thread at a time.
 class SlowSteps {
  public:
-  static constexpr std::size_t kMostGaps = 64;
+  static constexpr std::size_t kMaxGaps = 64;
 
   /// Adds the next one; their places ascend.
   void add(const SlowStep& step);
@@ -44,7 +44,7 @@ class SlowSteps {
   /// The number of the one that was longer by most, and by how much.
   std::int64_t worst_step() const noexcept { return worst_step_; }
   std::uint64_t worst_excess_ns() const noexcept { return worst_excess_ns_; }
-  /// How often so many steps lay between one and the next, from the one to the other. Of at most kMostGaps lengths.
+  /// How often so many steps lay between one and the next, from the one to the other. Of at most kMaxGaps lengths.
   const std::map<std::uint64_t, std::uint64_t>& gaps() const noexcept { return gaps_; }
 
  private:
@@ -81,15 +81,15 @@ struct MetricBlock {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   double sum = 0;
-  double least = 0;
-  double most = 0;
+  double min = 0;
+  double max = 0;
 };
 
 /// The points of one metric of the program's, in bounded memory: blocks of consecutive points, twice as many a block
 /// whenever there is no more room. A value; one thread at a time.
 class MetricHistory {
  public:
-  static constexpr std::size_t kMostBlocks = 512;
+  static constexpr std::size_t kMaxBlocks = 512;
 
   void add(const Metric& metric);
 
@@ -112,7 +112,7 @@ class MetricHistory {
 
 /// Some consecutive steps of one series, as the history keeps them. A value; one thread at a time.
 struct StepBlock {
-  static constexpr std::size_t kMostSamples = 8;
+  static constexpr std::size_t kMaxSamples = 8;
 
   std::uint64_t steps = 0;
   std::uint64_t warmup = 0;     ///< of these
@@ -120,8 +120,8 @@ struct StepBlock {
   std::int64_t begin_ns = 0;    ///< of the first one, since the start of the run
   std::int64_t end_ns = 0;      ///< of the last one
   std::uint64_t sum_ns = 0;     ///< of their lengths
-  std::uint64_t least_ns = ~std::uint64_t{0};
-  std::uint64_t most_ns = 0;
+  std::uint64_t min_ns = ~std::uint64_t{0};
+  std::uint64_t max_ns = 0;
   std::uint64_t usual_steps = 0;       ///< after warm-up, and with a known period
   std::uint64_t usual_ns = 0;          ///< their periods, each cut to what is usual among its neighbours
   std::vector<std::uint64_t> samples;  ///< lengths of some of the steps, evenly chosen; ascending
@@ -158,9 +158,9 @@ struct WorstStep {
 class SeriesHistory {
  public:
   static constexpr std::size_t kChunk = 64;  ///< steps that are looked at together, to tell what is usual
-  static constexpr std::size_t kMostWorst = 32;
-  static constexpr std::size_t kMostBreaks = 1024;
-  static constexpr std::size_t kMostSlowPaths = 32;
+  static constexpr std::size_t kMaxWorst = 32;
+  static constexpr std::size_t kMaxBreaks = 1024;
+  static constexpr std::size_t kMaxSlowPaths = 32;
   static constexpr std::size_t kBeginning = 256;
   /// A slow step takes so many times the median of its neighbours, and is so many of their deviations above it.
   static constexpr double kSlow = 2;
@@ -257,13 +257,13 @@ class SeriesHistory {
 /// one thread at a time.
 class StepHistory {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{2} << 20U;
-  static constexpr std::size_t kMostSeries = 16;
-  static constexpr std::size_t kMostMetrics = 32;
-  static constexpr std::size_t kFewestBlocks = 64;  ///< of a series; below that its blocks are not joined for room
+  static constexpr std::size_t kMaxBytes = std::size_t{2} << 20U;
+  static constexpr std::size_t kMaxSeries = 16;
+  static constexpr std::size_t kMaxMetrics = 32;
+  static constexpr std::size_t kMinBlocks = 64;  ///< of a series; below that its blocks are not joined for room
 
   /// Blocks of steps are joined while they take more than about so many bytes. Metrics take 0.8 MB more at most.
-  explicit StepHistory(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  explicit StepHistory(std::size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
 
   /// Takes the rows and metrics of a snapshot.
   void add(const Snapshot& snapshot) { add(snapshot, snapshot.rows, snapshot.metrics); }
@@ -272,7 +272,7 @@ class StepHistory {
   /// The history with all that was added: the newest steps wait for others to be compared with. Adding may go on.
   StepHistory finished() const;
 
-  /// By index as in Snapshot::series. Those without rows, and beyond the first kMostSeries that had some, are empty.
+  /// By index as in Snapshot::series. Those without rows, and beyond the first kMaxSeries that had some, are empty.
   const std::vector<detail::SeriesHistory>& series() const noexcept { return series_; }
   /// The series whose Batches took most time together, as an index; series().size(): no series has rows.
   std::size_t main_series() const noexcept;
@@ -283,9 +283,9 @@ class StepHistory {
   std::size_t bytes() const noexcept;
 
  private:
-  void make_room();
+  void make_space();
 
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::vector<detail::SeriesHistory> series_;
   std::size_t kept_series_ = 0;
   std::map<std::string, detail::MetricHistory> metrics_;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/statistics.hpp"
 #include "base/text.hpp"
 #include "findings/findings.hpp"
@@ -55,7 +55,7 @@ SlowBeginning slow_beginning(const RunView& view) {
 }
 
 bool counts_outside(const RunView& view, double ns) {
-  return ns >= kLeastOutsideNs && view.share_of_run(ns) >= kLeastOutsideShare;
+  return ns >= kMinOutsideNs && view.share_of_run(ns) >= kMinOutsideShare;
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ bool counts_outside(const RunView& view, double ns) {
 void add_start_and_end(const RunView& view, Conclusions& said) {
   if (view.steps == nullptr || view.steps->blocks().empty()) { return; }
   if (view.has_time_of_others()) {
-    for (const char* const what : {"start_up", "after_steps"}) { said.abstentions.push_back({what, kTimeOfOthers}); }
+    for (const char* const what : {"start_up", "after_steps"}) { said.skipped_rules.push_back({what, kTimeOfOthers}); }
     return;
   }
   const auto begin = static_cast<double>(view.steps->blocks().front().begin_ns);
@@ -80,12 +80,12 @@ void add_start_and_end(const RunView& view, Conclusions& said) {
 }
 
 void add_warm_up(const RunView& view, Conclusions& said) {
-  if (view.usual_steps < kFewestSteps) { return; }
+  if (view.usual_steps < kMinSteps) { return; }
   const SlowBeginning slow = slow_beginning(view);
-  const double least_ns = std::max(kLeastWarmupLonger * view.usual_ns, kLeastWarmupDeviations * slow.deviation_ns);
+  const double min_ns = std::max(kMinWarmupLonger * view.usual_ns, kMinWarmupDeviations * slow.deviation_ns);
   const auto steps = static_cast<double>(slow.steps);
-  if (slow.steps == 0 || slow.longer_ns < least_ns * steps) { return; }
-  if (view.share_of_run(slow.longer_ns) < kLeastWarmupShare) { return; }
+  if (slow.steps == 0 || slow.longer_ns < min_ns * steps) { return; }
+  if (view.share_of_run(slow.longer_ns) < kMinWarmupShare) { return; }
   Finding finding;
   finding.what = "warm_up";
   const std::string which =
@@ -121,7 +121,7 @@ void add_stops(const RunView& view, Conclusions& said) {
   if (view.is_short()) { return; }
   const ProcessTimes& process = view.run.process;
   const auto counts = [&](std::int64_t ns) {
-    return view.share_of_run(static_cast<double>(ns)) >= kLeastStoppedShare && ns > 0;
+    return view.share_of_run(static_cast<double>(ns)) >= kMinStoppedShare && ns > 0;
   };
   if (counts(process.stopped_ns)) {
     const auto ns = static_cast<double>(process.stopped_ns);
@@ -142,12 +142,12 @@ void add_stops(const RunView& view, Conclusions& said) {
 void add_busy_processors(const RunView& view, Conclusions& said) {
   const ProcessTimes& process = view.run.process;
   if (!process.waited_ns) {
-    said.abstentions.push_back(
+    said.skipped_rules.push_back(
         {"processors_busy", "the system does not tell for how long the thread of the Session waited for a processor"});
     return;
   }
   const auto waited = static_cast<double>(*process.waited_ns);
-  if (view.share_of_run(waited) < kLeastWaitShare) { return; }
+  if (view.share_of_run(waited) < kMinWaitShare) { return; }
   const double used = view.share_of_run(static_cast<double>(process.cpu_ns.value_or(-1)));
   const auto processors = static_cast<double>(process.processors.value_or(0));
   const bool own = processors > 0 && process.cpu_ns && used >= kUsesAll * processors;
@@ -180,7 +180,7 @@ void leave_to_scheduler(const RunView& view, Conclusions& said) {
     if (!known && is_of_single_steps(each)) {
       each.sentence += "; whether their thread had a processor is not known";
     } else if (explained(each)) {
-      said.abstentions.push_back(
+      said.skipped_rules.push_back(
           {each.what,
            detail::format("the steps differ by {} in all, and their thread waited {} for a processor, which may be why",
                           human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(*waited)))});
@@ -191,7 +191,7 @@ void leave_to_scheduler(const RunView& view, Conclusions& said) {
 
 namespace {
 
-constexpr std::size_t kMostKeys = 8;  // that are told each for itself
+constexpr std::size_t kMaxNamedKeys = 8;  // that are told each for itself
 
 std::uint64_t all_steps(const RunView& view) {
   std::uint64_t steps = 0;
@@ -209,7 +209,7 @@ std::uint64_t all_points(const RunView& view) {
 /// \param of all that there was.
 void add_lost(const char* what, std::uint64_t lost, std::uint64_t of, Conclusions& said) {
   const double share = of == 0 ? 1 : static_cast<double>(lost) / static_cast<double>(of);
-  if (lost == 0 || share < kLeastLostShare) { return; }
+  if (lost == 0 || share < kMinLostShare) { return; }
   Finding finding;
   finding.what = "lost";
   finding.sentence = detail::format("{} of {} {} are lost ({}): what rests on them is incomplete", human_count(lost),
@@ -223,10 +223,10 @@ void add_lost(const char* what, std::uint64_t lost, std::uint64_t of, Conclusion
 
 void add_never_ended(const RunView& view, Conclusions& said) {
   std::uint64_t further = 0;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (const Loss& loss : view.run.losses) {
     if (loss.what != "never_ended") { continue; }
-    if (told++ >= kMostKeys) {
+    if (reported++ >= kMaxNamedKeys) {
       ++further;
       continue;
     }
@@ -264,13 +264,13 @@ void add_losses(const RunView& view, Conclusions& said) {
 namespace {
 
 /// What Takt timed most often; kNoIndex: nothing.
-std::uint32_t most_timed(const Snapshot& run) {
-  std::uint32_t most = kNoIndex;
+std::uint32_t max_timed(const Snapshot& run) {
+  std::uint32_t max = kNoIndex;
   for (std::uint32_t path = 0; path < run.paths.size(); ++path) {
     const std::uint64_t calls = run.paths[path].host.n();
-    if (calls != 0 && (most == kNoIndex || calls > run.paths[most].host.n())) { most = path; }
+    if (calls != 0 && (max == kNoIndex || calls > run.paths[max].host.n())) { max = path; }
   }
-  return most;
+  return max;
 }
 
 /// Of all regions, by what one costs. Rows of steps and Takt's threads are not in it.
@@ -284,8 +284,8 @@ double cost_of_regions(const Snapshot& run) {
 
 void add_own_cost(const RunView& view, Conclusions& said) {
   const auto ns = static_cast<double>(view.run.overhead_ns);
-  const std::uint32_t path = most_timed(view.run);
-  if (view.is_short() || view.share_of_run(ns) < kLeastOwnShare || path == kNoIndex) { return; }
+  const std::uint32_t path = max_timed(view.run);
+  if (view.is_short() || view.share_of_run(ns) < kMinOwnShare || path == kNoIndex) { return; }
   const Summary& host = view.run.paths[path].host;
   Finding finding;
   finding.what = "own_cost";
@@ -310,7 +310,7 @@ void add_own_cost(const RunView& view, Conclusions& said) {
                     "regions take {} of it, the rows of steps and Takt's threads {}; a larger {} makes the "
                     "threads do less",
                     human_time(regions_ns), human_time(ns - regions_ns - blocked_ns),
-                    view.run.meters.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
+                    view.run.sensors.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
   }
   finding.evidence = {{"own_cost", ns, "ns"},        {"own_cost_of_regions", regions_ns, "ns"},
                       {"blocked", blocked_ns, "ns"}, {"calls", static_cast<double>(host.n()), "calls"},
@@ -322,12 +322,12 @@ void add_own_cost(const RunView& view, Conclusions& said) {
 void add_uncovered(const RunView& view, Conclusions& said) {
   const auto ns = static_cast<double>(view.run.uncovered_ns);
   // What lies outside steps is in no region, most likely, and is told already.
-  const bool told = std::any_of(said.findings.begin(), said.findings.end(), [](const Finding& each) {
+  const bool reported = std::any_of(said.findings.begin(), said.findings.end(), [](const Finding& each) {
     return each.what == "start_up" || each.what == "after_steps" || each.what == "between_steps";
   });
-  if (told || view.is_short() || view.share_of_run(ns) < kLeastUncoveredShare || view.run.paths.empty()) { return; }
+  if (reported || view.is_short() || view.share_of_run(ns) < kMinUncoveredShare || view.run.paths.empty()) { return; }
   if (view.steps_run_elsewhere()) {
-    said.abstentions.push_back({"uncovered", "the Batches run on another thread than the Session's"});
+    said.skipped_rules.push_back({"uncovered", "the Batches run on another thread than the Session's"});
     return;
   }
   Finding finding;

@@ -209,23 +209,23 @@ void visit(Encoder& out, const SamplesBlock& block) {
   const Sample none;
   for (std::size_t at = 0; at < block.count; ++at) {
     const Sample& sample = block.first[at];
-    const Sample* const last = before.emplace(sample.meter, &none).first->second;
-    out.number(sample.meter);
+    const Sample* const last = before.emplace(sample.sensor, &none).first->second;
+    out.number(sample.sensor);
     out.number(wrapped_difference(sample.time_ns, last->time_ns));
     out.number(sample.values.size());
     for (std::size_t place = 0; place < sample.values.size(); ++place) {
       out.number(wrapped_difference(sample.values[place], place < last->values.size() ? last->values[place] : 0));
     }
-    before[sample.meter] = &sample;
+    before[sample.sensor] = &sample;
   }
 }
 
 /// A frame for each stretch of numbers without a loss. \param most in one.
 template <class Block, class Item>
-void add_blocks(FrameBuffer& out, FrameType type, const std::vector<Item>& items, std::size_t most) {
+void add_blocks(FrameBuffer& out, FrameType type, const std::vector<Item>& items, std::size_t max) {
   for (std::size_t at = 0; at < items.size();) {
     Block block{&items[at], 1};
-    while (at + block.count < items.size() && block.count < most &&
+    while (at + block.count < items.size() && block.count < max &&
            items[at + block.count].sequence == block.first->sequence + block.count) {
       ++block.count;
     }
@@ -237,7 +237,7 @@ void add_blocks(FrameBuffer& out, FrameType type, const std::vector<Item>& items
 }  // namespace
 
 void RowBlocks::add(const Row& row) {
-  if (!rows_.empty() && (row.sequence != rows_.back()->sequence + 1 || rows_.size() == kMostRows)) { flush(); }
+  if (!rows_.empty() && (row.sequence != rows_.back()->sequence + 1 || rows_.size() == kMaxRows)) { flush(); }
   rows_.push_back(&row);
 }
 
@@ -261,8 +261,8 @@ bool read_rows(std::string_view payload, std::vector<Row>& rows) {
   std::uint64_t count = 0;
   in.number(sequence);
   in.number(count);
-  constexpr std::size_t kLeastRow = 3;  // bytes: flags, begin and time
-  if (!in.ok() || count > payload.size() / kLeastRow) { return false; }
+  constexpr std::size_t kMinRow = 3;  // bytes: flags, begin and time
+  if (!in.ok() || count > payload.size() / kMinRow) { return false; }
   rows.reserve(static_cast<std::size_t>(count));  // so that they stay where they are
   Before before;
   for (std::uint64_t at = 0; at < count; ++at) {
@@ -283,7 +283,7 @@ bool read_metrics(std::string_view payload, std::vector<Metric>& metrics) {
   in.number(sequence);
   in.list(names, [](Decoder& inner, std::string& name) {
     inner.text(name);
-    name = name.substr(0, RepairedName::kMostBytes);  // which every metric of that name has
+    name = name.substr(0, RepairedName::kMaxBytes);  // which every metric of that name has
   });
   in.number(count);
   if (!in.ok() || count > payload.size()) { return false; }
@@ -316,11 +316,11 @@ bool read_samples(std::string_view payload, std::vector<Sample>& samples) {
   std::map<std::uint32_t, Sample> before;  // by meter
   for (std::uint64_t at = 0; at < count; ++at) {
     Sample sample;
-    in.number(sample.meter);
+    in.number(sample.sensor);
     in.number(sample.time_ns);
     in.list(sample.values, [](Decoder& inner, std::int64_t& value) { inner.number(value); });
     if (!in.ok()) { return false; }
-    Sample& last = before[sample.meter];
+    Sample& last = before[sample.sensor];
     sample.sequence = sequence + at;
     sample.time_ns = wrapped_sum(sample.time_ns, last.time_ns);
     for (std::size_t place = 0; place < std::min(sample.values.size(), last.values.size()); ++place) {

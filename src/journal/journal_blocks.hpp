@@ -20,7 +20,7 @@ namespace detail {
 /// Frames of rows. Rows whose numbers follow each other share a frame.
 class RowBlocks {
  public:
-  static constexpr std::size_t kMostRows = 512;  ///< in a frame: so many are lost with it
+  static constexpr std::size_t kMaxRows = 512;  ///< in a frame: so many are lost with it
 
   /// \param out outlives it, as do the rows until flush().
   explicit RowBlocks(FrameBuffer& out) noexcept : out_(out) {}

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_file.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "journal/journal_format.hpp"
@@ -68,15 +68,15 @@ void JournalSync::State::write_through() noexcept {
   }
   under_way.clear();
   {
-    const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder.is_open()) { ::fsync(folder.number()); }  // some file systems know none for folders
+    const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (opened.is_open()) { ::fsync(opened.number()); }  // some file systems know none for directories
   }
   if (error != 0) {
     try {
-      report_fault("journal.sync", explain_fault("keep for good", directory, error));
+      report_error("journal.sync", explain_error("keep for good", directory, error));
     } catch (const std::bad_alloc&) {
       // The next export begins a new file, that is what matters.
-      report_fault("journal.sync", Words("cannot keep for good ", directory));
+      report_error("journal.sync", Words("cannot keep for good ", directory));
     }
   }
   const std::lock_guard<std::mutex> lock(mutex);
@@ -143,22 +143,22 @@ bool JournalSync::take_failure() noexcept {
   return std::exchange(state_->failed, false);
 }
 
-void JournalSync::wait(std::chrono::milliseconds most) {
+void JournalSync::wait(std::chrono::milliseconds max) {
   std::unique_lock<std::mutex> lock(state_->mutex);
-  state_->changed.wait_for(lock, most, [this] { return !state_->busy; });
+  state_->changed.wait_for(lock, max, [this] { return !state_->busy; });
 }
 
 bool JournalSegment::fail(const char* what, int error) {
-  error_ = explain_fault(what, path_, error);
+  error_ = explain_error(what, path_, error);
   return false;
 }
 
-bool JournalSegment::open(const FolderFiles& folder, std::uint32_t number) {
+bool JournalSegment::open(const DirectoryFiles& directory, std::uint32_t number) {
   close();
   name_ = segment_name(number);
-  path_ = folder.path(name_);
+  path_ = directory.path(name_);
   bytes_ = 0;
-  descriptor_ = folder.create(name_, O_WRONLY | O_APPEND);
+  descriptor_ = directory.create(name_, O_WRONLY | O_APPEND);
   return is_open() || fail("make", errno);
 }
 
@@ -177,11 +177,11 @@ bool JournalSegment::append(std::string_view bytes) {
 
 void JournalSegment::close() noexcept { descriptor_.close(); }
 
-void JournalSegment::remove(const FolderFiles& folder) noexcept {
+void JournalSegment::remove(const DirectoryFiles& directory) noexcept {
   struct stat named = {};
-  const bool ours = folder.look(name_, named) && descriptor_.is_file_of(named);
+  const bool ours = directory.look(name_, named) && descriptor_.is_file_of(named);
   close();
-  if (ours) { folder.remove(name_); }
+  if (ours) { directory.remove(name_); }
 }
 
 bool JournalSegment::is_whole() const noexcept {

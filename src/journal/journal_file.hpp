@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/directory_files.hpp"
 #include "base/file.hpp"
-#include "base/folder_files.hpp"
 
 #include <takt/config.hpp>
 
@@ -47,7 +47,7 @@ class JournalSync {
   /// Whether the disk has refused since this was last asked: what it was given may not be there.
   bool take_failure() noexcept;
   /// Waits until nothing is under way, for at most `most`.
-  void wait(std::chrono::milliseconds most);
+  void wait(std::chrono::milliseconds max);
 
  private:
   struct State;
@@ -66,13 +66,13 @@ class JournalSegment {
   JournalSegment& operator=(const JournalSegment&) = delete;
 
   /// Each returns false and says why, and what to do, in error().
-  bool open(const FolderFiles& folder, std::uint32_t number);
+  bool open(const DirectoryFiles& directory, std::uint32_t number);
   /// All of it by one write(2), or, as far as the disk lets it, nothing: what went out of it is cut off again.
   bool append(std::string_view bytes);
 
   void close() noexcept;
-  /// Closes it, and removes it from the folder in which it was opened.
-  void remove(const FolderFiles& folder) noexcept;
+  /// Closes it, and removes it from the directory in which it was opened.
+  void remove(const DirectoryFiles& directory) noexcept;
   /// The file, still open, which is the caller's from now on.
   Descriptor release() noexcept { return std::move(descriptor_); }
 

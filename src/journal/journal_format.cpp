@@ -35,8 +35,8 @@ enum FrameField : std::size_t { kMagicAt = 0, kLengthAt = 4, kCrcAt = 8, kTypeAt
 
 /// Of all that a frame says: its length, and from the type to the end of the payload.
 std::uint32_t checksum(const char* frame, std::size_t length) noexcept {
-  const std::uint32_t begun = crc32c({frame + kLengthAt, sizeof(std::uint32_t)});
-  return crc32c({frame + kTypeAt, kFrameHeaderBytes - kTypeAt + length}, begun);
+  const std::uint32_t started = crc32c({frame + kLengthAt, sizeof(std::uint32_t)});
+  return crc32c({frame + kTypeAt, kFrameHeaderBytes - kTypeAt + length}, started);
 }
 
 std::size_t padded(std::size_t bytes) { return (bytes + kFrameAlignment - 1) / kFrameAlignment * kFrameAlignment; }

@@ -48,7 +48,7 @@ enum class FrameType : std::uint16_t {
   metrics = 21,
   groups = 22,
   exception = 23,
-  meters = 24,
+  sensors = 24,
   sampled = 25,
   samples = 26,
   clock_readings = 27,

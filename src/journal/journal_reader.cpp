@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_reader.hpp"
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,13 +16,13 @@ namespace {
 
 // What damaged frames say of their length may overlap, and each of these is looked through whole. No accident makes
 // that more than the bytes there are; beyond this many times of it somebody wants to keep the reader busy.
-constexpr std::uint64_t kMostSearched = 8;
+constexpr std::uint64_t kMaxSearched = 8;
 constexpr std::size_t kPartBytes = std::size_t{1} << 20U;
 constexpr std::size_t kAllBytes = std::size_t{16} << 20U;  // of most segments
 // Writers leave a segment at 8 MiB, and write no frame that comes near this; more is there to fill memory, or to take
 // for ever.
 constexpr std::size_t kLongestFrame = std::size_t{32} << 20U;
-constexpr std::uint64_t kMostSegment = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kMaxSegment = std::uint64_t{1} << 30U;
 
 std::string why_unread(int error) {
   return error == ELOOP   ? "is a symbolic link, which is not followed"
@@ -32,9 +32,9 @@ std::string why_unread(int error) {
 
 }  // namespace
 
-JournalReader::JournalReader(const std::string& directory) : folder_(std::make_shared<FolderFiles>(directory)) {}
+JournalReader::JournalReader(const std::string& directory) : directory_(std::make_shared<DirectoryFiles>(directory)) {}
 
-JournalReader::JournalReader(std::shared_ptr<const ReadableFolder> folder) : folder_(std::move(folder)) {}
+JournalReader::JournalReader(std::shared_ptr<const ReadableDirectory> directory) : directory_(std::move(directory)) {}
 
 bool JournalReader::read(Snapshot& snapshot) { return read_on(snapshot, false, Much::all); }
 
@@ -60,21 +60,21 @@ bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
       given_up_ = false;
     }
     const bool has_successor = closed || at + 1 < segments.size();
-    const std::size_t most = much == Much::all ? kAllBytes : kPartBytes;
+    const std::size_t max = much == Much::all ? kAllBytes : kPartBytes;
     bool at_end = false;
-    while (!at_end && !(news_ && much == Much::part)) { at_end = read_file(has_successor, most); }
+    while (!at_end && !(news_ && much == Much::part)) { at_end = read_file(has_successor, max); }
     if (!at_end) { break; }
   }
   if (news_) { state_.move_into(snapshot); }
   return news_;
 }
 
-std::string JournalReader::path() const { return folder_->path(segment_name(segment_)); }
+std::string JournalReader::path() const { return directory_->path(segment_name(segment_)); }
 
 /// From the one that is being read on.
 std::vector<std::uint32_t> JournalReader::segments_left() const {
   std::vector<std::uint32_t> numbers;
-  for (const std::string& name : folder_->names()) {
+  for (const std::string& name : directory_->names()) {
     std::uint32_t number = 0;
     if (!parse_segment_name(name, number)) { continue; }
     if (!has_segment_ || number >= segment_) { numbers.push_back(number); }
@@ -85,19 +85,19 @@ std::vector<std::uint32_t> JournalReader::segments_left() const {
 }
 
 /// At most so many bytes, or more where one frame is longer. Returns whether there is nothing behind them.
-bool JournalReader::read_file(bool closed, std::size_t most) {
+bool JournalReader::read_file(bool closed, std::size_t max) {
   if (given_up_) { return true; }
-  if (offset_ >= kMostSegment) {
+  if (offset_ >= kMaxSegment) {
     give_up("is longer than any journal is; the rest of it is passed over");
     return true;
   }
   std::string bytes;
-  if (!folder_->read(segment_name(segment_), offset_, most, bytes)) {
+  if (!directory_->read(segment_name(segment_), offset_, max, bytes)) {
     // One that nobody may read is not one that has nothing in it yet.
     if (closed || errno == EACCES || errno == ELOOP || errno == ENXIO) { give_up(why_unread(errno)); }
     return true;
   }
-  const bool at_end = bytes.size() < most;
+  const bool at_end = bytes.size() < max;
   std::string_view left = bytes;
   if (offset_ == 0) {
     const std::size_t head = take_header(left, closed);
@@ -113,7 +113,7 @@ bool JournalReader::read_file(bool closed, std::size_t most) {
   }
   offset_ += done;
   bytes = std::string();
-  return at_end || (done == 0 && read_file(closed, 2 * most));
+  return at_end || (done == 0 && read_file(closed, 2 * max));
 }
 
 std::size_t JournalReader::take_header(std::string_view bytes, bool closed) {
@@ -152,7 +152,7 @@ std::size_t JournalReader::find_frame(std::string_view bytes, std::size_t at, st
     checked_bytes_ += claimed;
     if (parse_frame(bytes.substr(at), frame)) { return at; }
     searched += claimed;
-    if (searched > kMostSearched * bytes.size()) { break; }
+    if (searched > kMaxSearched * bytes.size()) { break; }
   }
   return bytes.size();
 }
@@ -160,10 +160,10 @@ std::size_t JournalReader::find_frame(std::string_view bytes, std::size_t at, st
 std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
   std::size_t done = 0;
   std::uint64_t searched = 0;
-  const std::uint64_t most = kMostSearched * bytes.size();
+  const std::uint64_t max = kMaxSearched * bytes.size();
   for (Frame frame; done < bytes.size();) {
     const std::size_t found = find_frame(bytes, done, searched, frame);
-    if (searched > most) {
+    if (searched > max) {
       error_ = path() + " is made to be searched for ever; the rest of it is passed over";
       damage_.damaged_bytes += bytes.size() - done;
       return bytes.size();

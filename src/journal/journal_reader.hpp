@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "journal/journal_format.hpp"
 #include "journal/journal_state.hpp"
 
@@ -32,7 +32,7 @@ class TAKT_EXPORT JournalReader {
 
   /// \param directory of the run; it may be empty, or not there yet.
   explicit JournalReader(const std::string& directory);
-  explicit JournalReader(std::shared_ptr<const ReadableFolder> folder);
+  explicit JournalReader(std::shared_ptr<const ReadableDirectory> directory);
 
   /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and
   /// metrics are added to those that it has, and it returns true. Else `snapshot` is left as it is.
@@ -72,7 +72,7 @@ class TAKT_EXPORT JournalReader {
   enum class Much { all, part };
   bool read_on(Snapshot& snapshot, bool closed, Much much);
   std::vector<std::uint32_t> segments_left() const;
-  bool read_file(bool closed, std::size_t most);
+  bool read_file(bool closed, std::size_t max);
   /// Each returns how many of `bytes` were dealt with.
   std::size_t take_header(std::string_view bytes, bool closed);
   std::size_t take_frames(std::string_view bytes, bool closed);
@@ -81,7 +81,7 @@ class TAKT_EXPORT JournalReader {
   void give_up(const std::string& why);
   std::string path() const;
 
-  std::shared_ptr<const ReadableFolder> folder_;
+  std::shared_ptr<const ReadableDirectory> directory_;
   JournalState state_;
   Damage damage_;
   std::uint64_t frames_ = 0;

@@ -387,14 +387,14 @@ void visit(Coder& coder, Record& end) {
 // What frames say of samples, but for the samples themselves; by the rules of journal_records.hpp.
 
 /// What is sampled, without figures, and what is not.
-struct MetersRecord {
-  std::vector<Meter> meters;
+struct SensorsRecord {
+  std::vector<Sensor> sensors;
   std::vector<Unsampled> unsampled;
 };
 
 /// What the samples come to so far: the figures of each meter, by its place, and energies.
 struct SampledRecord {
-  std::vector<Meter> meters;
+  std::vector<Sensor> sensors;
   std::vector<StepEnergy> steps;
   std::vector<RegionEnergy> regions;
 };
@@ -407,30 +407,30 @@ void visit_enum(Coder& coder, Enum& value) {
   if constexpr (!std::is_const_v<Enum>) { value = static_cast<Enum>(std::min<std::uint32_t>(number, 255)); }
 }
 
-template <class Coder, class Record, OnlyFor<Record, MetersRecord> = 0>
+template <class Coder, class Record, OnlyFor<Record, SensorsRecord> = 0>
 void visit(Coder& coder, Record& record) {
-  coder.list(record.meters, [](auto& inner, auto& meter) {
-    visit_enum(inner, meter.kind);
-    inner.number(meter.number);
-    for (auto* text : {&meter.name, &meter.model, &meter.id, &meter.caveat, &meter.lost}) { inner.text(*text); }
-    inner.list(meter.quantities, [](auto& innermost, auto& quantity) { visit_enum(innermost, quantity); });
-    visit_known(inner, meter.memory_bytes, 0);
-    visit_known(inner, meter.power_limit_mw, 0);
-    visit_known(inner, meter.processors, 0);
-    inner.number(meter.interval_ns);
+  coder.list(record.sensors, [](auto& inner, auto& sensor) {
+    visit_enum(inner, sensor.kind);
+    inner.number(sensor.number);
+    for (auto* text : {&sensor.name, &sensor.model, &sensor.id, &sensor.caveat, &sensor.lost}) { inner.text(*text); }
+    inner.list(sensor.quantities, [](auto& innermost, auto& quantity) { visit_enum(innermost, quantity); });
+    visit_known(inner, sensor.memory_bytes, 0);
+    visit_known(inner, sensor.power_limit_mw, 0);
+    visit_known(inner, sensor.processors, 0);
+    inner.number(sensor.interval_ns);
   });
   coder.list(record.unsampled, [](auto& inner, auto& each) {
     inner.text(each.what);
     inner.text(each.why);
   });
   if (!coder.more()) { return; }  // the first version ended here
-  for (auto& meter : record.meters) { visit_known(coder, meter.reserved_bytes, -1); }
+  for (auto& sensor : record.sensors) { visit_known(coder, sensor.reserved_bytes, -1); }
 }
 
 template <class Coder, class Figures>
 void visit_figures(Coder& coder, Figures& figures) {
   coder.real(figures.mean);
-  visit_numbers(coder, figures.least, figures.most, figures.change);
+  visit_numbers(coder, figures.min, figures.max, figures.change);
 }
 
 /// Of a StepEnergy or a RegionEnergy.
@@ -443,25 +443,25 @@ void visit_energy(Coder& coder, Energy& energy) {
 
 template <class Coder, class Record, OnlyFor<Record, SampledRecord> = 0>
 void visit(Coder& coder, Record& record) {
-  coder.list(record.meters, [](auto& inner, auto& meter) {
-    visit_numbers(inner, meter.samples, meter.first_ns, meter.last_ns, meter.slowed_ns);
-    visit_enum(inner, meter.energy.source);
-    inner.real(meter.energy.joules);
-    visit_known(inner, meter.energy.by_power_joules, -1);
-    inner.number(meter.energy.step_ns);
-    inner.list(meter.figures, [](auto& innermost, auto& figures) { visit_figures(innermost, figures); });
-    inner.list(meter.slowed, [](auto& innermost, auto& slowed) {
+  coder.list(record.sensors, [](auto& inner, auto& sensor) {
+    visit_numbers(inner, sensor.samples, sensor.first_ns, sensor.last_ns, sensor.slowed_ns);
+    visit_enum(inner, sensor.energy.source);
+    inner.real(sensor.energy.joules);
+    visit_known(inner, sensor.energy.by_power_joules, -1);
+    inner.number(sensor.energy.step_ns);
+    inner.list(sensor.figures, [](auto& innermost, auto& figures) { visit_figures(innermost, figures); });
+    inner.list(sensor.slowed, [](auto& innermost, auto& slowed) {
       visit_enum(innermost, slowed.why);
       innermost.number(slowed.ns);
     });
   });
   coder.list(record.steps, [](auto& inner, auto& steps) {
-    visit_numbers(inner, steps.series, steps.meter, steps.steps, steps.items);
+    visit_numbers(inner, steps.series, steps.sensor, steps.steps, steps.items);
     visit_energy(inner, steps);
   });
   coder.list(record.regions, [](auto& inner, auto& region) {
     inner.text(region.name);
-    visit_numbers(inner, region.meter, region.calls);
+    visit_numbers(inner, region.sensor, region.calls);
     visit_energy(inner, region);
   });
 }

@@ -14,11 +14,11 @@ namespace detail {
 namespace {
 
 // More than a process can have. A file that tells of more is not worth the memory.
-constexpr std::size_t kMostMeters = 1024;
-constexpr std::size_t kMostQuantities = 64;
-constexpr std::size_t kMostEnergies = std::size_t{1} << 16U;
+constexpr std::size_t kMaxSensors = 1024;
+constexpr std::size_t kMaxQuantities = 64;
+constexpr std::size_t kMaxEnergies = std::size_t{1} << 16U;
 
-void take_figures(const Meter& from, Meter& to) {
+void take_figures(const Sensor& from, Sensor& to) {
   to.samples = from.samples;
   to.first_ns = from.first_ns;
   to.last_ns = from.last_ns;
@@ -30,42 +30,42 @@ void take_figures(const Meter& from, Meter& to) {
 
 }  // namespace
 
-bool SampledState::use(MetersRecord& record) {
-  const bool sound = record.meters.size() <= kMostMeters && record.unsampled.size() <= kMostMeters &&
-                     std::all_of(record.meters.begin(), record.meters.end(),
-                                 [](const Meter& each) { return each.quantities.size() <= kMostQuantities; });
+bool SampledState::use(SensorsRecord& record) {
+  const bool sound = record.sensors.size() <= kMaxSensors && record.unsampled.size() <= kMaxSensors &&
+                     std::all_of(record.sensors.begin(), record.sensors.end(),
+                                 [](const Sensor& each) { return each.quantities.size() <= kMaxQuantities; });
   if (!sound) { return false; }
-  for (std::size_t at = 0; at < std::min(record.meters.size(), meters_.size()); ++at) {
-    Meter& now = record.meters[at];
-    if (now.quantities == meters_[at].quantities) { take_figures(meters_[at], now); }
+  for (std::size_t at = 0; at < std::min(record.sensors.size(), sensors_.size()); ++at) {
+    Sensor& now = record.sensors[at];
+    if (now.quantities == sensors_[at].quantities) { take_figures(sensors_[at], now); }
   }
-  meters_ = std::move(record.meters);
+  sensors_ = std::move(record.sensors);
   unsampled_ = std::move(record.unsampled);
   // Energies of meters that are no more, in a file that says so.
-  const auto is_gone = [this](const auto& energy) { return energy.meter >= meters_.size(); };
+  const auto is_gone = [this](const auto& energy) { return energy.sensor >= sensors_.size(); };
   steps_.erase(std::remove_if(steps_.begin(), steps_.end(), is_gone), steps_.end());
   regions_.erase(std::remove_if(regions_.begin(), regions_.end(), is_gone), regions_.end());
   return true;
 }
 
 bool SampledState::is_sound(const SampledRecord& record) const {
-  const std::size_t count = record.meters.size();
-  const auto is_meter = [count](const auto& energy) { return energy.meter < count; };
-  if (count > meters_.size() || record.steps.size() > kMostEnergies || record.regions.size() > kMostEnergies) {
+  const std::size_t count = record.sensors.size();
+  const auto is_sensor = [count](const auto& energy) { return energy.sensor < count; };
+  if (count > sensors_.size() || record.steps.size() > kMaxEnergies || record.regions.size() > kMaxEnergies) {
     return false;
   }
   for (std::size_t at = 0; at < count; ++at) {
-    const Meter& each = record.meters[at];
-    const bool fits = each.figures.empty() || each.figures.size() == meters_[at].quantities.size();
-    if (!fits || each.slowed.size() > kMostQuantities) { return false; }
+    const Sensor& each = record.sensors[at];
+    const bool fits = each.figures.empty() || each.figures.size() == sensors_[at].quantities.size();
+    if (!fits || each.slowed.size() > kMaxQuantities) { return false; }
   }
-  return std::all_of(record.steps.begin(), record.steps.end(), is_meter) &&
-         std::all_of(record.regions.begin(), record.regions.end(), is_meter);
+  return std::all_of(record.steps.begin(), record.steps.end(), is_sensor) &&
+         std::all_of(record.regions.begin(), record.regions.end(), is_sensor);
 }
 
 bool SampledState::use(SampledRecord& record) {
   if (!is_sound(record)) { return false; }
-  for (std::size_t at = 0; at < record.meters.size(); ++at) { take_figures(record.meters[at], meters_[at]); }
+  for (std::size_t at = 0; at < record.sensors.size(); ++at) { take_figures(record.sensors[at], sensors_[at]); }
   steps_ = std::move(record.steps);
   regions_ = std::move(record.regions);
   return true;
@@ -76,7 +76,8 @@ bool SampledState::use_samples(const Frame& frame) {
   bool sound = read_samples(frame.payload, samples);
   for (Sample& sample : samples) {
     // Of a meter that no frame has told of nobody knows what the values are.
-    const bool known = sample.meter < meters_.size() && sample.values.size() == meters_[sample.meter].quantities.size();
+    const bool known =
+        sample.sensor < sensors_.size() && sample.values.size() == sensors_[sample.sensor].quantities.size();
     sound = sound && known;
     if (known && sequences_.insert(sample.sequence).second) { samples_.push_back(std::move(sample)); }
   }
@@ -84,7 +85,7 @@ bool SampledState::use_samples(const Frame& frame) {
 }
 
 void SampledState::move_into(Snapshot& snapshot) {
-  snapshot.meters = meters_;
+  snapshot.sensors = sensors_;
   snapshot.unsampled = unsampled_;
   snapshot.step_energies = steps_;
   snapshot.region_energies = regions_;
@@ -96,21 +97,21 @@ void SampledState::move_into(Snapshot& snapshot) {
 namespace {
 
 // More than a process can have. A file that tells of more is not worth the memory.
-constexpr std::uint32_t kMostPaths = 1U << 16U;
-constexpr std::uint32_t kMostThreads = 1U << 20U;
-constexpr std::uint32_t kMostSeries = 1U << 20U;
+constexpr std::uint32_t kMaxPaths = 1U << 16U;
+constexpr std::uint32_t kMaxThreads = 1U << 20U;
+constexpr std::uint32_t kMaxSeries = 1U << 20U;
 
-constexpr std::uint32_t kMostDepth = 128;
-constexpr std::size_t kMostSpelledBytes = std::size_t{4} << 20U;
+constexpr std::uint32_t kMaxDepth = 128;
+constexpr std::size_t kMaxSpelledBytes = std::size_t{4} << 20U;
 constexpr std::size_t kLongestPathName = 200;
 
 // An index tells of all below it, whose frames may be lost: of as many as fit into the bytes so far, and a few more.
-constexpr std::uint64_t kLeastFrameBytes = kFrameHeaderBytes + kFrameAlignment;
-constexpr std::uint64_t kMostUnseen = 4096;
-constexpr std::size_t kMostEarly = std::size_t{1} << 20U;
+constexpr std::uint64_t kMinFrameBytes = kFrameHeaderBytes + kFrameAlignment;
+constexpr std::uint64_t kMaxUnseen = 4096;
+constexpr std::size_t kMaxEarly = std::size_t{1} << 20U;
 
-constexpr std::size_t kMostGroups = 64;
-constexpr std::size_t kMostClockReadings = 64;
+constexpr std::size_t kMaxGroups = 64;
+constexpr std::size_t kMaxClockReadings = 64;
 
 constexpr const char* kLost = "(lost)";
 
@@ -149,7 +150,7 @@ std::uint64_t cut_depth(std::vector<PathStats>& paths) {
     const bool at_top = path.parent == kNoIndex;
     path.depth = at_top ? 0 : paths[path.parent].depth + 1;
     bytes[index] = path.name.size() + (at_top ? 0 : 1 + bytes[path.parent]);
-    if (path.depth >= kMostDepth || (!at_top && all_bytes + bytes[index] > kMostSpelledBytes)) {
+    if (path.depth >= kMaxDepth || (!at_top && all_bytes + bytes[index] > kMaxSpelledBytes)) {
       path.parent = kNoIndex;
       path.depth = 0;
       bytes[index] = path.name.size();
@@ -204,7 +205,7 @@ bool JournalState::take(const Frame& frame) {
 }
 
 JournalState::Answer JournalState::apply(const Frame& frame, std::uint64_t seen_bytes) {
-  most_indices_ = kMostUnseen + seen_bytes / kLeastFrameBytes;
+  max_indices_ = kMaxUnseen + seen_bytes / kMinFrameBytes;
   struct Use {
     FrameType type;
     bool (JournalState::*of)(const Frame&);
@@ -232,7 +233,7 @@ JournalState::Answer JournalState::apply(const Frame& frame, std::uint64_t seen_
       {FrameType::rows, &JournalState::use_rows},
       {FrameType::metrics, &JournalState::use_metrics},
       {FrameType::groups, &JournalState::take<GroupsRecord, &JournalState::use>},
-      {FrameType::meters, &JournalState::take<MetersRecord, &JournalState::use>},
+      {FrameType::sensors, &JournalState::take<SensorsRecord, &JournalState::use>},
       {FrameType::sampled, &JournalState::take<SampledRecord, &JournalState::use>},
       {FrameType::samples, &JournalState::use_samples},
       {FrameType::exception, &JournalState::take<Uncaught, &JournalState::use>},
@@ -246,19 +247,19 @@ JournalState::Answer JournalState::apply(const Frame& frame, std::uint64_t seen_
 }
 
 bool JournalState::has_path(std::uint32_t index) {
-  if (index >= kMostPaths || index >= most_indices_) { return false; }
+  if (index >= kMaxPaths || index >= max_indices_) { return false; }
   for (std::size_t next = state_.paths.size(); next <= index; ++next) { state_.paths.emplace_back().name = kLost; }
   return true;
 }
 
 bool JournalState::has_thread(std::uint32_t index) {
-  if (index >= kMostThreads || index >= most_indices_) { return false; }
+  if (index >= kMaxThreads || index >= max_indices_) { return false; }
   for (std::size_t next = state_.threads.size(); next <= index; ++next) { state_.threads.emplace_back().name = kLost; }
   return true;
 }
 
 bool JournalState::has_series(std::uint32_t index) {
-  if (index >= kMostSeries || index >= most_indices_) { return false; }
+  if (index >= kMaxSeries || index >= max_indices_) { return false; }
   if (index >= state_.series.size()) {
     if (!has_path(0) || !has_thread(0)) { return false; }  // where the ones in between point to
     state_.series.resize(index + 1U);
@@ -370,7 +371,7 @@ bool JournalState::use(EarlyRecord& record) {
   record.row.complete = false;
   const std::uint64_t number = std::exchange(record.row.early, 0);
   early_.insert_or_assign(number, std::move(record.row));
-  if (early_.size() > kMostEarly) { release_early(); }  // no process lets so many wait
+  if (early_.size() > kMaxEarly) { release_early(); }  // no process lets so many wait
   return true;
 }
 
@@ -415,12 +416,12 @@ bool JournalState::use(TimeLinesRecord& record) {
 }
 
 bool JournalState::use(GroupsRecord& record) {
-  if (record.groups.size() > kMostGroups) { return false; }
+  if (record.groups.size() > kMaxGroups) { return false; }
   state_.run.groups = std::move(record.groups);
   return true;
 }
 
-bool JournalState::use(MetersRecord& record) { return sampled_.use(record); }
+bool JournalState::use(SensorsRecord& record) { return sampled_.use(record); }
 
 bool JournalState::use(SampledRecord& record) {
   const bool sound = std::all_of(record.steps.begin(), record.steps.end(),
@@ -431,7 +432,7 @@ bool JournalState::use(SampledRecord& record) {
 bool JournalState::use_samples(const Frame& frame) { return sampled_.use_samples(frame); }
 
 bool JournalState::use(ClockReadingsRecord& record) {
-  if (record.readings.size() > kMostClockReadings) { return false; }
+  if (record.readings.size() > kMaxClockReadings) { return false; }
   state_.clock_readings = std::move(record.readings);
   return true;
 }

@@ -19,7 +19,7 @@ namespace detail {
 /// What the frames of a journal say of samples. Each use() returns whether that can be. One thread at a time.
 class SampledState {
  public:
-  bool use(MetersRecord& record);
+  bool use(SensorsRecord& record);
   bool use(SampledRecord& record);
   bool use_samples(const Frame& frame);
   /// From here on a number that comes again is another sample.
@@ -34,7 +34,7 @@ class SampledState {
  private:
   bool is_sound(const SampledRecord& record) const;
 
-  std::vector<Meter> meters_;
+  std::vector<Sensor> sensors_;
   std::vector<Unsampled> unsampled_;
   std::vector<StepEnergy> steps_;
   std::vector<RegionEnergy> regions_;
@@ -93,7 +93,7 @@ class JournalState {
   bool use(DevicesRecord& record);
   bool use(TimeLinesRecord& record);
   bool use(GroupsRecord& record);
-  bool use(MetersRecord& record);
+  bool use(SensorsRecord& record);
   bool use(SampledRecord& record);
   bool use(ClockReadingsRecord& record);
   bool use(Metric& metric);
@@ -122,7 +122,7 @@ class JournalState {
   std::int64_t last_time_unix_ns_ = 0;
   std::uint64_t states_ = 0;
   std::vector<std::uint64_t> earlier_steps_;
-  std::uint64_t most_indices_ = 0;  // of paths, threads and series, by what was seen so far
+  std::uint64_t max_indices_ = 0;  // of paths, threads and series, by what was seen so far
 };
 
 }  // namespace detail

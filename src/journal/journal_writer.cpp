@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_writer.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "journal/journal_blocks.hpp"
 #include "journal/journal_records.hpp"
@@ -45,7 +45,7 @@ std::size_t JournalRows::owed(const Snapshot& snapshot) const {
 }
 
 void JournalRows::add(FrameBuffer& out, const Snapshot& snapshot, bool thin) {
-  begun_.clear();
+  started_.clear();
   settled_.clear();
   RowBlocks blocks(out);
   for (const Row& row : snapshot.rows) {
@@ -71,14 +71,14 @@ void JournalRows::add_early(FrameBuffer& out, const Snapshot& snapshot, bool thi
       out.add(FrameType::amendment, amendment_of(*row, false));
     } else if (!thin) {
       out.add(FrameType::early, EarlyRecord{*row});
-      begun_.insert(number);
+      started_.insert(number);
     }
   }
-  early_.reserve(early_.size() + begun_.size());
+  early_.reserve(early_.size() + started_.size());
 }
 
 void JournalRows::written() noexcept {
-  early_.merge(begun_);
+  early_.merge(started_);
   for (const std::uint64_t each : settled_) { early_.erase(each); }
 }
 
@@ -219,11 +219,11 @@ void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
 
 /// Figures change with each sample: once in a while is enough, and at the end.
 void JournalChanges::add_sampled(FrameBuffer& out, const Snapshot& snapshot) {
-  add_changed(out, FrameType::meters, MetersRecord{snapshot.meters, snapshot.unsampled}, meters_);
-  if (snapshot.meters.empty()) { return; }
+  add_changed(out, FrameType::sensors, SensorsRecord{snapshot.sensors, snapshot.unsampled}, sensors_);
+  if (snapshot.sensors.empty()) { return; }
   const bool due = snapshot.finished || snapshot.wall_ns - sampled_ns_ >= kSampledPeriodNs;
   if (!due) { return; }
-  out.add(FrameType::sampled, SampledRecord{snapshot.meters, snapshot.step_energies, snapshot.region_energies});
+  out.add(FrameType::sampled, SampledRecord{snapshot.sensors, snapshot.step_energies, snapshot.region_energies});
   sampled_ns_ = snapshot.wall_ns;
 }
 
@@ -239,9 +239,9 @@ void JournalChanges::add_gap(FrameBuffer& out, const GapRecord& gap) {
 namespace {
 
 constexpr std::int64_t kSyncPeriodNs = 10 * kSecondNs;
-constexpr std::int64_t kLookPeriodNs = 10 * kSecondNs;
+constexpr std::int64_t kPollPeriodNs = 10 * kSecondNs;
 constexpr std::int64_t kThinPeriodNs = 60 * kSecondNs;
-constexpr double kMostKeptFree = 1U << 30U;  // a share of a large disk is more than anybody misses
+constexpr double kMaxKeptFree = 1U << 30U;  // a share of a large disk is more than anybody misses
 
 // The end of a run waits for the disk this long at most; the kernel writes on without the process.
 constexpr std::chrono::milliseconds kLastSync(200);
@@ -268,7 +268,7 @@ PeriodRecord period_record(const Snapshot& snapshot) {
 
 JournalExporter::JournalExporter(std::string directory, JournalOptions options)
     : directory_(std::move(directory)),
-      folder_(directory_),
+      files_(directory_),
       options_(options),
       journal_(random_number()),
       sync_(directory_, options.threads) {}
@@ -278,7 +278,7 @@ JournalExporter::~JournalExporter() = default;
 /// A disk that refuses is told of at once: a run that is killed early has nothing else.
 void JournalExporter::begin(const Snapshot& snapshot) {
   if (export_snapshot(snapshot) != ExportResult::retry) { return; }
-  report_fault(name(), segment_.error() + ". Until the disk takes it, a kill loses the run");
+  report_error(name(), segment_.error() + ". Until the disk takes it, a kill loses the run");
 }
 
 ExportResult JournalExporter::export_snapshot(const Snapshot& snapshot) {
@@ -293,17 +293,17 @@ ExportResult JournalExporter::export_snapshot(const Snapshot& snapshot) {
 }
 
 ExportResult JournalExporter::write(const Snapshot& snapshot) {
-  check_room(snapshot);
+  check_space(snapshot);
   GapRecord gap = gap_;
-  const bool thin = last_words_ || no_room_ || closed_bytes_ + segment_.bytes() >= options_.max_bytes;
+  const bool thin = last_words_ || no_space_ || closed_bytes_ + segment_.bytes() >= options_.max_bytes;
   if (thin) {
     const std::size_t owed = rows_.owed(snapshot);
     gap.rows += snapshot.rows.size() - owed;
     gap.metrics += snapshot.metrics.size();
     gap.samples += snapshot.samples.size();
-    report_fault_once("journal.full", "the journal in " + directory_ +
+    report_error_once("journal.full", "the journal in " + directory_ +
                                           (last_words_ ? " found no room on the disk"
-                                           : no_room_  ? " leaves the rest of the disk free"
+                                           : no_space_ ? " leaves the rest of the disk free"
                                                        : " has used up its budget (TAKT_JOURNAL_MB)") +
                                           ": steps and metrics are left out of it from now on, totals are not");
     if (!snapshot.finished && owed == 0 && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
@@ -356,7 +356,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
     if (changed) {
       gap_.changed += 1;
       changed_files_.store(gap_.changed, std::memory_order_relaxed);
-      report_fault_once("journal.changed", segment_.path() +
+      report_error_once("journal.changed", segment_.path() +
                                                " was removed or changed while it was written; steps and metrics in it "
                                                "may be lost, totals are not");
     }
@@ -371,7 +371,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
   // A number is never used twice, so that a reader who has begun with a file need not ask whether it is the same still.
   SegmentHeader header;
   header.number = next_segment_++;
-  if (!segment_.open(folder_, header.number)) { return false; }
+  if (!segment_.open(files_, header.number)) { return false; }
   header.journal = journal_;
   header.start_unix_ns = snapshot.run.start_unix_ns;
   header.first_sequence = next_sequence_;
@@ -383,7 +383,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
 void JournalExporter::leave_segment() noexcept {
   if (!segment_.is_open()) { return; }
   if (segment_.bytes() == 0) {
-    segment_.remove(folder_);
+    segment_.remove(files_);
     return;
   }
   closed_bytes_ += segment_.bytes();
@@ -398,7 +398,7 @@ ExportResult JournalExporter::refuse(const Snapshot& snapshot) {
     return write(snapshot);
   }
   ++failures_;
-  if (snapshot.finished || failures_ == kFailuresToReport) { report_fault(name(), segment_.error()); }
+  if (snapshot.finished || failures_ == kFailuresToReport) { report_error(name(), segment_.error()); }
   leave_segment();
   if (snapshot.finished) { write_end(snapshot); }
   return ExportResult::retry;
@@ -421,15 +421,15 @@ void JournalExporter::write_end(const Snapshot& snapshot) {
   leave_segment();
 }
 
-void JournalExporter::check_room(const Snapshot& snapshot) {
-  if (snapshot.wall_ns - looked_at_ns_ < kLookPeriodNs) { return; }
-  looked_at_ns_ = snapshot.wall_ns;
+void JournalExporter::check_space(const Snapshot& snapshot) {
+  if (snapshot.wall_ns - checked_ns_ < kPollPeriodNs) { return; }
+  checked_ns_ = snapshot.wall_ns;
   struct statvfs disk = {};
   // Some file systems have no size to tell.
   if (options_.disk(directory_.c_str(), &disk) != 0 || disk.f_blocks == 0) { return; }
   const double unit = static_cast<double>(disk.f_frsize);
-  const double kept = std::min(static_cast<double>(disk.f_blocks) * unit * options_.keep_free, kMostKeptFree);
-  no_room_ = static_cast<double>(disk.f_bavail) * unit < kept;
+  const double kept = std::min(static_cast<double>(disk.f_blocks) * unit * options_.keep_free, kMaxKeptFree);
+  no_space_ = static_cast<double>(disk.f_bavail) * unit < kept;
 }
 
 void JournalExporter::sync_at_times(const Snapshot& snapshot) {
@@ -448,7 +448,7 @@ bool JournalExporter::shutdown(std::chrono::milliseconds deadline) {
   }
   // The Session stays in memory, as threads know it: its descriptors do not.
   reserve_.give();
-  folder_ = FolderFiles(directory_);
+  files_ = DirectoryFiles(directory_);
   return !last_words_;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "journal/journal_file.hpp"
 #include "journal/journal_format.hpp"
 #include "journal/journal_records.hpp"
@@ -40,8 +40,8 @@ class JournalRows {
   void add_early(FrameBuffer& out, const Snapshot& snapshot, bool thin);
   bool has(const Row& row) const { return early_.count(row.early) != 0; }
 
-  std::unordered_set<std::uint64_t> early_;  // numbers of those that wait
-  std::unordered_set<std::uint64_t> begun_;  // by the last add()
+  std::unordered_set<std::uint64_t> early_;    // numbers of those that wait
+  std::unordered_set<std::uint64_t> started_;  // by the last add()
   std::vector<std::uint64_t> settled_;
 };
 
@@ -79,7 +79,7 @@ class JournalChanges {
   std::string devices_ = std::string(1, '\0');  // likewise; none
   std::string time_lines_ = devices_;           // likewise
   std::string groups_ = devices_;               // likewise
-  std::string meters_ = std::string(2, '\0');   // likewise
+  std::string sensors_ = std::string(2, '\0');  // likewise
   std::int64_t sampled_ns_ = kLongAgo;          // when figures of samples were told last
   std::string clock_readings_ = devices_;       // likewise
   bool open_ = true;                            // regions are open as far as a reader knows
@@ -126,11 +126,11 @@ class JournalExporter final : public Exporter {
   void set_gap(const GapRecord& gap) noexcept;
   ExportResult refuse(const Snapshot& snapshot);
   void write_end(const Snapshot& snapshot);
-  void check_room(const Snapshot& snapshot);
+  void check_space(const Snapshot& snapshot);
   void sync_at_times(const Snapshot& snapshot);
 
   const std::string directory_;
-  FolderFiles folder_;  // the same, wherever it is moved
+  DirectoryFiles files_;  // the same, wherever it is moved
   const JournalOptions options_;
   const std::uint64_t journal_;
   JournalSegment segment_;
@@ -146,14 +146,14 @@ class JournalExporter final : public Exporter {
   std::uint32_t next_segment_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::size_t closed_bytes_ = 0;  // in all segments but the current one
-  bool no_room_ = false;          // on the disk
+  bool no_space_ = false;         // on the disk
   bool last_words_ = false;       // the disk is full, and the run ends: without rows
   bool ended_ = false;
   bool end_written_ = false;  // without the totals
   int failures_ = 0;          // in a row
   // On the clock of snapshots; far back, so that everything is due at first.
   std::int64_t written_at_ns_ = kLongAgo;
-  std::int64_t looked_at_ns_ = kLongAgo;
+  std::int64_t checked_ns_ = kLongAgo;
   std::int64_t synced_at_ns_ = 0;
 
   static constexpr std::int64_t kLongAgo = -3'600'000'000'000;

@@ -82,7 +82,7 @@ namespace {
 /// Of the device with most of it: which one the function uses is not known.
 void conclude_memory(Measurement& measurement) {
   if (!measurement.memory_of.empty()) { return; }  // the hook has told
-  for (const MeasuredMeter& each : measurement.meters) {
+  for (const MeasuredSensor& each : measurement.sensors) {
     if (each.memory_bytes <= measurement.memory_bytes) { continue; }
     measurement.memory_bytes = each.memory_bytes;
     measurement.memory_of = each.name;
@@ -90,11 +90,11 @@ void conclude_memory(Measurement& measurement) {
 }
 
 /// Of all meters of one kind together. False: none of them tells any.
-bool add_energy(Measurement& measurement, Meter::Kind kind) {
+bool add_energy(Measurement& measurement, Sensor::Kind kind) {
   double joules = 0;
   double error = 0;
   std::string names;
-  for (const MeasuredMeter& each : measurement.meters) {
+  for (const MeasuredSensor& each : measurement.sensors) {
     if (each.kind != kind || !each.joules) { continue; }
     joules += *each.joules;
     error += each.error_joules;
@@ -114,8 +114,8 @@ bool add_energy(Measurement& measurement, Meter::Kind kind) {
 void conclude_costs(Measurement& measurement) {
   conclude_memory(measurement);
   if (measurement.host.n == 0) { return; }
-  if (add_energy(measurement, Meter::Kind::device) || add_energy(measurement, Meter::Kind::processors)) { return; }
-  for (const MeasuredMeter& each : measurement.meters) {
+  if (add_energy(measurement, Sensor::Kind::device) || add_energy(measurement, Sensor::Kind::processors)) { return; }
+  for (const MeasuredSensor& each : measurement.sensors) {
     if (each.no_energy.empty()) { continue; }
     measurement.no_energy = each.no_energy;
     break;
@@ -131,12 +131,12 @@ struct TimedValue {
 };
 using TimedValues = std::vector<TimedValue>;
 
-TimedValues readings_of(const std::vector<Meter>& meters, std::uint32_t meter, const std::vector<Sample>& samples,
+TimedValues readings_of(const std::vector<Sensor>& sensors, std::uint32_t sensor, const std::vector<Sample>& samples,
                         Quantity quantity) {
   TimedValues readings;
-  const std::size_t place = meters[meter].place_of(quantity);
+  const std::size_t place = sensors[sensor].place_of(quantity);
   for (const Sample& each : samples) {
-    if (each.meter != meter || place >= each.values.size() || each.values[place] == Sample::kAbsent) { continue; }
+    if (each.sensor != sensor || place >= each.values.size() || each.values[place] == Sample::kAbsent) { continue; }
     readings.push_back({each.time_ns, each.values[place]});
   }
   return readings;
@@ -202,25 +202,25 @@ void note_machine(const TimedValues& all, const TimedValues& own, std::uint32_t 
 
 }  // namespace
 
-void note_surroundings(const std::vector<Meter>& meters, const std::vector<Sample>& samples,
+void note_surroundings(const std::vector<Sensor>& sensors, const std::vector<Sample>& samples,
                        std::vector<MeasuredRun>& runs) {
   TimedValues machine;
   TimedValues process;
   std::uint32_t processors = 0;
-  for (std::uint32_t meter = 0; meter < meters.size(); ++meter) {
-    const auto of = [&](Quantity quantity) { return readings_of(meters, meter, samples, quantity); };
-    switch (meters[meter].kind) {
-      case Meter::Kind::device:
+  for (std::uint32_t sensor = 0; sensor < sensors.size(); ++sensor) {
+    const auto of = [&](Quantity quantity) { return readings_of(sensors, sensor, samples, quantity); };
+    switch (sensors[sensor].kind) {
+      case Sensor::Kind::device:
         note_device(of(Quantity::clock), of(Quantity::slowdowns), runs);
         break;
-      case Meter::Kind::process:
+      case Sensor::Kind::process:
         process = of(Quantity::cpu_time);
         break;
-      case Meter::Kind::machine:
+      case Sensor::Kind::machine:
         machine = of(Quantity::cpu_time);
-        processors = meters[meter].processors.value_or(0);
+        processors = sensors[sensor].processors.value_or(0);
         break;
-      case Meter::Kind::processors:
+      case Sensor::Kind::processors:
         break;
     }
   }
@@ -235,8 +235,8 @@ MeasuredNotes notes_on(const std::vector<MeasuredRun>& runs) noexcept {
     notes.switched_runs += run.forced_switches != 0 ? 1 : 0;
     notes.others_busy = std::max(notes.others_busy, run.others_busy);
     if (!run.clock_mhz) { continue; }
-    notes.least_clock_mhz = std::min(notes.least_clock_mhz.value_or(*run.clock_mhz), *run.clock_mhz);
-    notes.most_clock_mhz = std::max(notes.most_clock_mhz, run.clock_mhz);
+    notes.min_clock_mhz = std::min(notes.min_clock_mhz.value_or(*run.clock_mhz), *run.clock_mhz);
+    notes.max_clock_mhz = std::max(notes.max_clock_mhz, run.clock_mhz);
   }
   return notes;
 }

@@ -23,11 +23,11 @@ MeasuredTimes measured_times(std::vector<std::int64_t> times_ns);
 bool is_narrow(const MeasuredTimes& times, double share) noexcept;
 
 /// Fewer values have no interval.
-inline constexpr std::uint64_t kLeastForMedian = 6;
+inline constexpr std::uint64_t kMinForMedian = 6;
 
 /// Of n independent values in order, the largest k for which the k-th from each end hold their median between them in
 /// 95 of 100 cases at least: 1 - 2 P(B <= k - 1), B being how many of n throws of a coin show heads (David and
-/// Nagaraja, Order Statistics, 3rd edition, section 7.1). 0: fewer than kLeastForMedian. Any thread.
+/// Nagaraja, Order Statistics, 3rd edition, section 7.1). 0: fewer than kMinForMedian. Any thread.
 std::uint64_t rank_of_median_end(std::uint64_t n) noexcept;
 
 /// Fills in the memory and the energy of a measurement, from what its hook and its meters have told. Where meters tell
@@ -38,7 +38,7 @@ void conclude_costs(Measurement& measurement);
 /// how busy other processes kept the machine. What was not sampled stays unknown. Any thread.
 /// \param samples in the order of their times, for each meter.
 /// \param runs in the order of their times.
-void note_surroundings(const std::vector<Meter>& meters, const std::vector<Sample>& samples,
+void note_surroundings(const std::vector<Sensor>& sensors, const std::vector<Sample>& samples,
                        std::vector<MeasuredRun>& runs);
 
 /// What the notes on runs come to. Any thread.

@@ -111,7 +111,7 @@ PredictionCheck check_predictions(const std::vector<ModelCosts>& predicted, cons
 
 namespace {
 
-constexpr std::size_t kFewestErrors = 3;  // that an interval rests on
+constexpr std::size_t kMinErrorsToFit = 3;  // that an interval rests on
 
 /// |predicted - measured| / measured, of each.
 std::vector<double> errors_of(const std::vector<double>& predicted, const std::vector<double>& measured) {
@@ -149,7 +149,7 @@ PredictionError prediction_error(const std::vector<double>& predicted, const std
   PredictionError result;
   result.n = errors.size();
   for (const double each : errors) { result.mape += each / n; }
-  if (errors.size() < detail::kFewestErrors) { return result; }
+  if (errors.size() < detail::kMinErrorsToFit) { return result; }
   double squares = 0;
   for (const double each : errors) { squares += (each - result.mape) * (each - result.mape); }
   const double half =
@@ -181,7 +181,7 @@ bool is_line_end(std::string_view text) noexcept { return text[0] == '\n' || tex
 }  // namespace
 
 CsvTable::CsvTable(std::string_view text, std::string file) : file_(std::move(file)) {
-  if (text.size() > kMostBytes) { refuse(1, detail::format("the file has more than {} bytes", kMostBytes)); }
+  if (text.size() > kMaxBytes) { refuse(1, detail::format("the file has more than {} bytes", kMaxBytes)); }
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) { text.remove_prefix(kByteOrderMark.size()); }
   if (text.empty()) { refuse(1, "the file is empty; its first line names the columns"); }
   std::size_t line = 1;
@@ -193,7 +193,7 @@ CsvTable::CsvTable(std::string_view text, std::string file) : file_(std::move(fi
     if (row.fields.size() != head_.fields.size()) {
       refuse(row.line, detail::format("there are {} fields, and {} columns", row.fields.size(), head_.fields.size()));
     }
-    if (rows_.size() == kMostRows) { refuse(row.line, detail::format("there are more than {} rows", kMostRows)); }
+    if (rows_.size() == kMaxRows) { refuse(row.line, detail::format("there are more than {} rows", kMaxRows)); }
     rows_.push_back(std::move(row));
   }
 }
@@ -215,8 +215,8 @@ CsvTable::Row CsvTable::take_row(std::string_view& text, std::size_t& line) cons
   Row row;
   row.line = line;
   for (;;) {
-    if (row.fields.size() == kMostColumns) {
-      refuse(line, detail::format("there are more than {} fields", kMostColumns));
+    if (row.fields.size() == kMaxColumns) {
+      refuse(line, detail::format("there are more than {} fields", kMaxColumns));
     }
     row.fields.push_back(take_field(text, line));
     if (text.empty()) { return row; }

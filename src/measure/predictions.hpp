@@ -64,9 +64,9 @@ PredictionCheck check_predictions(const std::vector<ModelCosts>& predicted, cons
 /// number of its line. Columns are looked up by name. A value.
 class CsvTable {
  public:
-  static constexpr std::size_t kMostBytes = 4U << 20U;
-  static constexpr std::size_t kMostRows = 100'000;
-  static constexpr std::size_t kMostColumns = 1'000;
+  static constexpr std::size_t kMaxBytes = 4U << 20U;
+  static constexpr std::size_t kMaxRows = 100'000;
+  static constexpr std::size_t kMaxColumns = 1'000;
   static constexpr std::size_t kNoColumn = ~std::size_t{0};
 
   /// \param file what errors call it.

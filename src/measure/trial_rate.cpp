@@ -15,10 +15,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kFewestTrials = 3;  // that an interval rests on
+constexpr std::size_t kMinTrials = 3;  // that an interval rests on
 // Of the time, in waits at the ends of trials: with more, the host ran ahead of its device, and when it began a step
 // does not tell when that one ran.
-constexpr double kMostWaiting = 0.01;
+constexpr double kMaxWaiting = 0.01;
 
 /// What of the steps counts, and how.
 struct Counting {
@@ -77,16 +77,16 @@ double factor_of_windows(const std::vector<Trial>& trials, const Counting& count
       if (counting.takes(step)) { windows.add(counting.items_of(step), counting.ns_of(step)); }
     }
   }
-  const Throughput told = windows.read();
-  n = told.windows;
-  return told.no_interval == NoInterval::none ? told.items_high / told.items_per_s : 0;
+  const Throughput reported = windows.read();
+  n = reported.windows;
+  return reported.no_interval == NoInterval::none ? reported.items_high / reported.items_per_s : 0;
 }
 
 /// The same of trials.
 double factor_of_trials(const std::vector<WindowShare>& trials) {
   const bool all_have_items =
       std::all_of(trials.begin(), trials.end(), [](const WindowShare& each) { return each.items > 0; });
-  if (trials.size() < kFewestTrials || !all_have_items) { return 0; }
+  if (trials.size() < kMinTrials || !all_have_items) { return 0; }
   return scatter_of(trials.data(), trials.size()).interval_factor(1);
 }
 
@@ -108,8 +108,8 @@ TrialRate rate_of(const std::vector<Trial>& trials, bool has_device) {
   for (std::size_t at = 0; at < trials.size(); ++at) { add_trial(trials[at], counting, rate, shares[at]); }
   if (rate.ns == 0 || rate.items == 0) { return rate; }
   rate.per_s = static_cast<double>(rate.items) * 1e9 / static_cast<double>(rate.ns);
-  const bool host_tells = static_cast<double>(rate.wait_ns) <= kMostWaiting * static_cast<double>(rate.ns);
-  const double of_windows = host_tells ? factor_of_windows(trials, counting, rate.n) : 0;
+  const bool host_reports = static_cast<double>(rate.wait_ns) <= kMaxWaiting * static_cast<double>(rate.ns);
+  const double of_windows = host_reports ? factor_of_windows(trials, counting, rate.n) : 0;
   const double of_trials = factor_of_trials(shares);
   const double factor = std::max(of_windows, of_trials);
   rate.over_trials = of_trials >= of_windows;
@@ -145,7 +145,7 @@ namespace {
 constexpr double kSomeOverlap = 0.05;
 
 /// "90.0", "376.5", "1 234".
-std::string told_rate(double per_s) { return per_s < 999.95 ? detail::format("{:.1f}", per_s) : human_rate(per_s); }
+std::string reported_rate(double per_s) { return per_s < 999.95 ? detail::format("{:.1f}", per_s) : human_rate(per_s); }
 /// "9.1", "252", "1 234".
 std::string short_rate(double per_s) {
   return per_s < 100     ? detail::format("{:.1f}", per_s)
@@ -232,13 +232,13 @@ bool has_three_intervals(const TrialResults& results) {
 
 void conclude_trials(TrialResults& results) {
   results.finding.reset();
-  results.untold.clear();
+  results.unreported.clear();
   if (!has_three_intervals(results)) {
-    results.untold = "it takes IO, SYNTHETIC and FULL, each with an interval";
+    results.unreported = "it takes IO, SYNTHETIC and FULL, each with an interval";
     return;
   }
   const ThreeRates rates(results);
-  const auto tell = [&](const char* what, std::string sentence) {
+  const auto report = [&](const char* what, std::string sentence) {
     results.finding = finding_of(rates, results.unit, what, std::move(sentence));
   };
   if (rates.high < kBound) {
@@ -248,27 +248,28 @@ void conclude_trials(TrialResults& results) {
         : rates.overlap_high() < kSomeOverlap
             ? "do not overlap"
             : "overlap for at most " + percent(std::min(rates.overlap_high(), 1.0), 1) + " of the shorter one";
-    tell(some ? "partial_overlap" : "no_overlap",
-         detail::format("loading and computing {}: FULL {} {}/s, IO {}, SYNTHETIC {}; {}", how,
-                        short_rate(rates.full.per_s), results.unit, short_rate(rates.io.per_s),
-                        short_rate(rates.synthetic.per_s), slower_one(rates)));
+    report(some ? "partial_overlap" : "no_overlap",
+           detail::format("loading and computing {}: FULL {} {}/s, IO {}, SYNTHETIC {}; {}", how,
+                          short_rate(rates.full.per_s), results.unit, short_rate(rates.io.per_s),
+                          short_rate(rates.synthetic.per_s), slower_one(rates)));
   } else if (rates.low > 1 / kBound) {
-    results.untold =
+    results.unreported =
         "FULL is faster than the slower of IO and SYNTHETIC, which it cannot be: the pace of one has changed";
   } else if (rates.low < kBound && !is_one_alone(rates)) {
-    results.untold = detail::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}",
-                                    rates.low, rates.high, kBound);
+    results.unreported =
+        detail::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}", rates.low,
+                       rates.high, kBound);
   } else if (rates.io.interval->high < rates.synthetic.interval->low) {
-    tell("input_bound", detail::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
-                                       told_rate(rates.full.per_s), results.unit, told_rate(rates.io.per_s),
-                                       told_rate(rates.synthetic.per_s)));
+    report("input_bound", detail::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
+                                         reported_rate(rates.full.per_s), results.unit, reported_rate(rates.io.per_s),
+                                         reported_rate(rates.synthetic.per_s)));
   } else if (rates.synthetic.interval->high < rates.io.interval->low) {
-    tell("compute_bound",
-         detail::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
-                        told_rate(rates.full.per_s), results.unit, told_rate(rates.synthetic.per_s),
-                        told_rate(rates.io.per_s)));
+    report("compute_bound",
+           detail::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
+                          reported_rate(rates.full.per_s), results.unit, reported_rate(rates.synthetic.per_s),
+                          reported_rate(rates.io.per_s)));
   } else {
-    results.untold = "the intervals of IO and SYNTHETIC overlap: which of them is slower is not known";
+    results.unreported = "the intervals of IO and SYNTHETIC overlap: which of them is slower is not known";
   }
 }
 

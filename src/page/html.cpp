@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "page/html.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "page/run_page.hpp"
 
@@ -136,7 +136,7 @@ ExportResult HtmlExporter::export_snapshot(const Snapshot& snapshot) {
           [&page](detail::WholeFile& file) { return file.write(page); }, error)) {
     return ExportResult::ok;
   }
-  detail::report_fault("html", error);
+  detail::report_error("html", error);
   return ExportResult::retry;
 }
 

@@ -48,7 +48,7 @@ class HtmlTable {
   std::string rows_;
 };
 
-/// A file of this folder as text, and what a Content-Security-Policy calls it. cmake/TaktPageFiles.cmake makes them.
+/// A file of this directory as text, and what a Content-Security-Policy calls it. cmake/TaktPageFiles.cmake makes them.
 struct PageFile {
   std::string_view text;
   std::string_view hash;  ///< "sha256-..."

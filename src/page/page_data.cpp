@@ -37,31 +37,31 @@ bool takes_more(const StepPhase& a, const StepPhase& b) noexcept { return a.tota
 /// The largest ones; what the others took together behind them, where that adds up to something.
 std::vector<StepPhase> largest(std::vector<StepPhase> phases, bool add_up) {
   std::stable_sort(phases.begin(), phases.end(), takes_more);
-  if (phases.size() <= PageSeries::kMostPhases) { return phases; }
+  if (phases.size() <= PageSeries::kMaxPhases) { return phases; }
   StepPhase rest;
   rest.path = StepPhase::kRest;
   rest.ns.resize(phases.front().ns.size());
-  for (std::size_t at = PageSeries::kMostPhases - 1; at < phases.size(); ++at) {
+  for (std::size_t at = PageSeries::kMaxPhases - 1; at < phases.size(); ++at) {
     rest.total_ns = bounded_sum(rest.total_ns, phases[at].total_ns);
     for (std::size_t group = 0; group < rest.ns.size(); ++group) {
       rest.ns[group] = bounded_sum(rest.ns[group], phases[at].ns[group]);
     }
   }
-  phases.resize(PageSeries::kMostPhases - 1);
+  phases.resize(PageSeries::kMaxPhases - 1);
   if (add_up) { phases.push_back(std::move(rest)); }
   return phases;
 }
 
 }  // namespace
 
-PageSeries::PageSeries(const SeriesHistory& history, std::size_t most_blocks)
+PageSeries::PageSeries(const SeriesHistory& history, std::size_t max_blocks)
     : steps(history.steps()),
       warmup(history.warmup()),
       worst(history.worst()),
       breaks(history.breaks()),
       all_breaks(history.all_breaks()) {
   SeriesHistory joined = history;
-  while (joined.blocks().size() > most_blocks) { joined.halve(); }
+  while (joined.blocks().size() > max_blocks) { joined.halve(); }
   blocks = joined.blocks();
   stride = joined.stride();
   add_bands();
@@ -71,8 +71,8 @@ PageSeries::PageSeries(const SeriesHistory& history, std::size_t most_blocks)
 void PageSeries::add_bands() {
   std::size_t samples = 0;
   for (const StepBlock& each : blocks) { samples += each.samples.size(); }
-  if (samples < kFewestSamples) { return; }
-  blocks_a_band = std::max(rounded_up(blocks.size(), kMostBands), rounded_up(kFewestSamples * blocks.size(), samples));
+  if (samples < kMinSamples) { return; }
+  blocks_a_band = std::max(rounded_up(blocks.size(), kMaxBands), rounded_up(kMinSamples * blocks.size(), samples));
   std::vector<std::uint64_t> waiting;
   for (std::size_t at = 0; at < blocks.size(); ++at) {
     waiting.insert(waiting.end(), blocks[at].samples.begin(), blocks[at].samples.end());
@@ -82,7 +82,7 @@ void PageSeries::add_bands() {
 }
 
 void PageSeries::add_phases(const std::vector<HistoryColumn>& columns) {
-  blocks_a_group = std::max<std::size_t>(rounded_up(blocks.size(), kMostGroups), 1);
+  blocks_a_group = std::max<std::size_t>(rounded_up(blocks.size(), kMaxGroups), 1);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     StepPhase phase;
     phase.path = columns[column].path;
@@ -98,16 +98,16 @@ void PageSeries::add_phases(const std::vector<HistoryColumn>& columns) {
   streams = largest(std::move(streams), false);
 }
 
-std::uint64_t PageSeries::least_ns() const noexcept {
-  std::uint64_t least = ~std::uint64_t{0};
-  for (const StepBlock& each : blocks) { least = std::min(least, each.least_ns); }
-  return least;
+std::uint64_t PageSeries::min_ns() const noexcept {
+  std::uint64_t min = ~std::uint64_t{0};
+  for (const StepBlock& each : blocks) { min = std::min(min, each.min_ns); }
+  return min;
 }
 
-std::uint64_t PageSeries::most_ns() const noexcept {
-  std::uint64_t most = 0;
-  for (const StepBlock& each : blocks) { most = std::max(most, each.most_ns); }
-  return most;
+std::uint64_t PageSeries::max_ns() const noexcept {
+  std::uint64_t max = 0;
+  for (const StepBlock& each : blocks) { max = std::max(max, each.max_ns); }
+  return max;
 }
 
 double PageSeries::mean_ns() const noexcept {
@@ -118,10 +118,10 @@ double PageSeries::mean_ns() const noexcept {
 
 std::int64_t last_step_of(const StepBlock& block) noexcept {
   const std::uint64_t further = block.steps == 0 ? 0 : block.steps - 1;
-  const std::uint64_t room = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
-                             static_cast<std::uint64_t>(block.first_step);  // modulo 2^64: also of negative numbers
-  return further > room ? std::numeric_limits<std::int64_t>::max()
-                        : static_cast<std::int64_t>(static_cast<std::uint64_t>(block.first_step) + further);
+  const std::uint64_t space = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
+                              static_cast<std::uint64_t>(block.first_step);  // modulo 2^64: also of negative numbers
+  return further > space ? std::numeric_limits<std::int64_t>::max()
+                         : static_cast<std::int64_t>(static_cast<std::uint64_t>(block.first_step) + further);
 }
 
 namespace {
@@ -185,7 +185,7 @@ void PagePaths::choose() {
     for (std::uint32_t at = path; at < chosen.size() && !chosen[at]; at = snapshot_.paths[at].parent) {
       missing.push_back(at);
     }
-    if (count + missing.size() > kMost) { continue; }
+    if (count + missing.size() > kMax) { continue; }
     count += missing.size();
     for (const std::uint32_t each : missing) { chosen[each] = true; }
   }
@@ -203,7 +203,7 @@ void PagePaths::choose_histograms() {
   });
   std::size_t count = 0;
   for (const std::uint32_t path : by_total) {
-    if (count == kMostHistograms) { break; }
+    if (count == kMaxHistograms) { break; }
     if (snapshot_.paths[path].host.measured_n() == 0) { continue; }
     has_histogram_[path] = true;
     ++count;
@@ -336,26 +336,26 @@ JsonText worst_json(const PageSeries& series, const std::vector<int>& paths) {
 /// Of the largest numbers the sum has no place.
 double mean_of_block(const MetricBlock& block) noexcept {
   const double mean = block.sum / static_cast<double>(block.points);
-  return std::isfinite(mean) ? mean : block.least / 2 + block.most / 2;
+  return std::isfinite(mean) ? mean : block.min / 2 + block.max / 2;
 }
 
 }  // namespace
 
 void add_blocks(JsonText& json, const std::vector<StepBlock>& blocks) {
-  std::vector<std::uint64_t> least;
-  std::vector<std::uint64_t> most;
+  std::vector<std::uint64_t> min;
+  std::vector<std::uint64_t> max;
   std::vector<double> mean;
   for (const StepBlock& each : blocks) {
-    least.push_back(each.least_ns);
-    most.push_back(each.most_ns);
+    min.push_back(each.min_ns);
+    max.push_back(each.max_ns);
     mean.push_back(static_cast<double>(each.sum_ns) / static_cast<double>(std::max<std::uint64_t>(each.steps, 1)));
   }
   json.add("runs", step_runs_json(blocks));
   json.add("mean", times_json(mean));
   const bool single = std::all_of(blocks.begin(), blocks.end(), [](const StepBlock& each) { return each.steps == 1; });
   if (single) { return; }
-  json.add("least", times_json(least));
-  json.add("most", times_json(most));
+  json.add("least", times_json(min));
+  json.add("most", times_json(max));
 }
 
 JsonText series_json(const PageSeries& series, const std::vector<int>& paths) {
@@ -380,14 +380,14 @@ JsonText metric_json(const std::string& name, const MetricHistory& history) {
   constexpr int kDigits = 6;
   JsonText first = JsonText::array();
   JsonText mean = JsonText::array();
-  JsonText least = JsonText::array();
-  JsonText most = JsonText::array();
+  JsonText min = JsonText::array();
+  JsonText max = JsonText::array();
   bool single = true;
   for (const MetricBlock& each : history.blocks()) {
     first.push_back(each.first_step);
     mean.push_back(JsonText::rounded(mean_of_block(each), kDigits));
-    least.push_back(JsonText::rounded(each.least, kDigits));
-    most.push_back(JsonText::rounded(each.most, kDigits));
+    min.push_back(JsonText::rounded(each.min, kDigits));
+    max.push_back(JsonText::rounded(each.max, kDigits));
     single = single && each.points == 1;
   }
   JsonText json = {{"name", fit(printable(name), kLongestMetricName)},
@@ -397,8 +397,8 @@ JsonText metric_json(const std::string& name, const MetricHistory& history) {
                    {"first", first},
                    {"mean", mean}};
   if (!single) {
-    json.add("least", least);
-    json.add("most", most);
+    json.add("least", min);
+    json.add("most", max);
   }
   return json;
 }

@@ -34,20 +34,20 @@ struct StepPhase {
 
 /// A series as a page draws it: its history joined to as many blocks, bands and phases as there is room for.
 struct PageSeries {
-  static constexpr std::size_t kMostBands = 512;
-  static constexpr std::size_t kMostGroups = 384;  ///< of blocks, by which phases are told
-  static constexpr std::size_t kMostPhases = 10;
-  static constexpr std::size_t kFewestSamples = 32;  ///< that a band rests on
+  static constexpr std::size_t kMaxBands = 512;
+  static constexpr std::size_t kMaxGroups = 384;  ///< of blocks, by which phases are told
+  static constexpr std::size_t kMaxPhases = 10;
+  static constexpr std::size_t kMinSamples = 32;  ///< that a band rests on
 
   /// \param history finished, with steps.
-  PageSeries(const SeriesHistory& history, std::size_t most_blocks);
+  PageSeries(const SeriesHistory& history, std::size_t max_blocks);
 
   std::vector<StepBlock> blocks;
   std::uint64_t stride = 1;  ///< most steps that a block has
   std::uint64_t steps = 0;
   std::uint64_t warmup = 0;
   std::size_t blocks_a_band = 1;
-  std::vector<StepBand> bands;  ///< none where there are fewer than kFewestSamples steps
+  std::vector<StepBand> bands;  ///< none where there are fewer than kMinSamples steps
   std::size_t blocks_a_group = 1;
   std::vector<StepPhase> phases;   ///< of the host, those that add up to the period of the steps; the largest first
   std::vector<StepPhase> streams;  ///< stream spans of paths; the largest first
@@ -55,8 +55,8 @@ struct PageSeries {
   std::vector<std::uint64_t> breaks;
   std::uint64_t all_breaks = 0;
 
-  std::uint64_t least_ns() const noexcept;
-  std::uint64_t most_ns() const noexcept;
+  std::uint64_t min_ns() const noexcept;
+  std::uint64_t max_ns() const noexcept;
   double mean_ns() const noexcept;  ///< of all steps, warm-up included
 
  private:
@@ -71,8 +71,8 @@ std::int64_t last_step_of(const StepBlock& block) noexcept;
 /// has numbers of its own for them, in the order of its table. A value; one thread at a time.
 class PagePaths {
  public:
-  static constexpr std::size_t kMost = 200;
-  static constexpr std::size_t kMostHistograms = 48;
+  static constexpr std::size_t kMax = 200;
+  static constexpr std::size_t kMaxHistograms = 48;
   static constexpr std::size_t kLongestName = 80;  ///< in columns; a longer one is cut in the middle
   static constexpr int kNone = -1;
 

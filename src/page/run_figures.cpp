@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "page/run_figures.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "page/html.hpp"
 #include "page/run_page.hpp"
@@ -44,8 +44,8 @@ std::string phase_name(std::uint32_t path, const Snapshot& snapshot, std::uint32
 struct PartOfMeanStep {
   std::uint64_t steps = 0;
   std::uint64_t sum_ns = 0;
-  std::uint64_t least_ns = ~std::uint64_t{0};
-  std::uint64_t most_ns = 0;
+  std::uint64_t min_ns = ~std::uint64_t{0};
+  std::uint64_t max_ns = 0;
 };
 
 std::string range_text(std::int64_t first, std::int64_t last) {
@@ -65,13 +65,13 @@ std::string steps_html(const PageSeries& series, const Snapshot& snapshot) {
       const StepBlock& block = series.blocks[at];
       part.steps += block.steps;
       part.sum_ns = bounded_sum(part.sum_ns, block.sum_ns);
-      part.least_ns = std::min(part.least_ns, block.least_ns);
-      part.most_ns = std::max(part.most_ns, block.most_ns);
+      part.min_ns = std::min(part.min_ns, block.min_ns);
+      part.max_ns = std::max(part.max_ns, block.max_ns);
     }
     tenths.add(
         {range_text(series.blocks[begin].first_step, last_step_of(series.blocks[end - 1])),
          page_time(static_cast<double>(part.sum_ns) / static_cast<double>(std::max<std::uint64_t>(part.steps, 1))),
-         page_time(part.least_ns), page_time(part.most_ns)});
+         page_time(part.min_ns), page_time(part.max_ns)});
   }
   HtmlTable worst("worst-table", "The longest steps after warm-up", {{"step"}, {"time", true}, {"longer by most in"}});
   for (const WorstStep& step : series.worst) {
@@ -136,19 +136,19 @@ constexpr double kLeft = 72;
 constexpr double kWidth = 880;
 constexpr double kTop = 10;
 constexpr double kHeight = 180;
-constexpr std::size_t kMostColumns = 440;
+constexpr std::size_t kMaxColumns = 440;
 
 struct StepColumn {
-  std::uint64_t least_ns = ~std::uint64_t{0};
-  std::uint64_t most_ns = 0;
+  std::uint64_t min_ns = ~std::uint64_t{0};
+  std::uint64_t max_ns = 0;
 };
 
 std::vector<StepColumn> columns_of_picture(const std::vector<StepBlock>& blocks) {
-  std::vector<StepColumn> columns(std::min(blocks.size(), kMostColumns));
+  std::vector<StepColumn> columns(std::min(blocks.size(), kMaxColumns));
   for (std::size_t at = 0; at < blocks.size(); ++at) {
     StepColumn& column = columns[at * columns.size() / blocks.size()];
-    column.least_ns = std::min(column.least_ns, blocks[at].least_ns);
-    column.most_ns = std::max(column.most_ns, blocks[at].most_ns);
+    column.min_ns = std::min(column.min_ns, blocks[at].min_ns);
+    column.max_ns = std::max(column.max_ns, blocks[at].max_ns);
   }
   return columns;
 }
@@ -161,26 +161,26 @@ std::string label(double x, double y, const char* anchor, const std::string& tex
 
 std::string step_picture(const PageSeries& series) {
   const std::vector<StepColumn> columns = columns_of_picture(series.blocks);
-  const auto least = static_cast<double>(series.least_ns());
-  const double most = std::max(static_cast<double>(series.most_ns()), least + 1);
-  const auto y = [&](std::uint64_t ns) { return kTop + kHeight * (most - static_cast<double>(ns)) / (most - least); };
+  const auto min = static_cast<double>(series.min_ns());
+  const double max = std::max(static_cast<double>(series.max_ns()), min + 1);
+  const auto y = [&](std::uint64_t ns) { return kTop + kHeight * (max - static_cast<double>(ns)) / (max - min); };
   std::string path;
   for (std::size_t at = 0; at < columns.size(); ++at) {
     const double x = kLeft + kWidth * (static_cast<double>(at) + 0.5) / static_cast<double>(columns.size());
-    path += detail::format("{}{:.0f} {:.0f}L{:.0f} {:.0f}", at == 0 ? "M" : "L", x, y(columns[at].least_ns), x,
-                           y(columns[at].most_ns));
+    path += detail::format("{}{:.0f} {:.0f}L{:.0f} {:.0f}", at == 0 ? "M" : "L", x, y(columns[at].min_ns), x,
+                           y(columns[at].max_ns));
   }
   const double bottom = kTop + kHeight;
   const std::string first_step = detail::format("{}", series.blocks.front().first_step);
   const std::string last_step = detail::format("{}", last_step_of(series.blocks.back()));
   const std::string what = detail::format("Step time from step {} to {}: between {} and {}", first_step, last_step,
-                                          human_time(least), human_time(static_cast<double>(series.most_ns())));
+                                          human_time(min), human_time(static_cast<double>(series.max_ns())));
   return detail::format(
              "<svg class=\"still\" viewBox=\"0 0 960 216\" role=\"img\" aria-label=\"{}\"><path class=\"axis\" "
              "d=\"M{} {}V{}H{}\"/><path class=\"steps\" d=\"{}\"/>",
              html_text(what), kLeft, kTop, bottom, kLeft + kWidth, path) +
-         label(kLeft - 6, kTop + 10, "end", human_time(static_cast<double>(series.most_ns()))) +
-         label(kLeft - 6, bottom, "end", human_time(least)) + label(kLeft, bottom + 20, "start", "step " + first_step) +
+         label(kLeft - 6, kTop + 10, "end", human_time(static_cast<double>(series.max_ns()))) +
+         label(kLeft - 6, bottom, "end", human_time(min)) + label(kLeft, bottom + 20, "start", "step " + first_step) +
          label(kLeft + kWidth, bottom + 20, "end", last_step) + "</svg>\n";
 }
 
@@ -281,11 +281,11 @@ HtmlTable table_of_texts(const char* id, const char* caption, const std::map<std
   HtmlTable table(id, caption, {{"name"}, {"value"}});
   std::size_t count = 0;
   for (const auto& [name, value] : texts) {
-    if (++count > kMostPageLines) { break; }
+    if (++count > kMaxPageLines) { break; }
     table.add({fit(printable(name), PagePaths::kLongestName), fit(printable(value), kLongestText)});
   }
-  if (texts.size() > kMostPageLines) {
-    table.add({detail::format("{} more", texts.size() - kMostPageLines), "in summary.json"});
+  if (texts.size() > kMaxPageLines) {
+    table.add({detail::format("{} more", texts.size() - kMaxPageLines), "in summary.json"});
   }
   return table;
 }

@@ -44,7 +44,7 @@ std::string evidence_html(const Finding& finding, std::size_t number) {
   if (finding.evidence.empty()) { return ""; }
   HtmlTable table(detail::format("evidence-{}", number), detail::format("Evidence of finding {}", number),
                   {{"figure"}, {"value", true}});
-  for (std::size_t at = 0; at < std::min(finding.evidence.size(), kMostPageLines); ++at) {
+  for (std::size_t at = 0; at < std::min(finding.evidence.size(), kMaxPageLines); ++at) {
     std::string name = finding.evidence[at].name;
     std::replace(name.begin(), name.end(), '_', ' ');
     table.add({name, evidence_text(finding.evidence[at])});
@@ -57,19 +57,19 @@ std::string evidence_html(const Finding& finding, std::size_t number) {
 std::string lines_html(const std::vector<std::string>& lines) {
   if (lines.empty()) { return ""; }
   std::string html = "<ul class=\"lines\">\n";
-  for (std::size_t at = 0; at < std::min(lines.size(), kMostPageLines); ++at) {
+  for (std::size_t at = 0; at < std::min(lines.size(), kMaxPageLines); ++at) {
     html += "<li>" + html_text(lines[at]) + "</li>\n";
   }
-  if (lines.size() > kMostPageLines) {
-    html += detail::format("<li>{} more are not on this page</li>\n", human_count(lines.size() - kMostPageLines));
+  if (lines.size() > kMaxPageLines) {
+    html += detail::format("<li>{} more are not on this page</li>\n", human_count(lines.size() - kMaxPageLines));
   }
   return html + "</ul>\n";
 }
 
 std::string findings_html(const std::vector<Finding>& findings) {
-  constexpr std::size_t kMostFindings = 16;
+  constexpr std::size_t kMaxFindings = 16;
   std::string html;
-  for (std::size_t at = 0; at < std::min(findings.size(), kMostFindings); ++at) {
+  for (std::size_t at = 0; at < std::min(findings.size(), kMaxFindings); ++at) {
     const Finding& finding = findings[at];
     html += "<li>\n<p class=\"sentence\">" + html_text(finding.sentence) + "</p>\n";
     if (finding.cost) { html += cost_html(*finding.cost) + "\n"; }
@@ -77,21 +77,21 @@ std::string findings_html(const std::vector<Finding>& findings) {
   }
   if (html.empty()) { return "<p class=\"calm\">Nothing stands out.</p>\n"; }
   std::string rest;
-  if (findings.size() > kMostFindings) {
-    rest = detail::format("<p class=\"quiet\">{} more are in summary.json.</p>\n", findings.size() - kMostFindings);
+  if (findings.size() > kMaxFindings) {
+    rest = detail::format("<p class=\"quiet\">{} more are in summary.json.</p>\n", findings.size() - kMaxFindings);
   }
   return "<ol class=\"findings\">\n" + html + "</ol>\n" + rest;
 }
 
 namespace {
 
-constexpr std::size_t kMostRankRows = 64;
+constexpr std::size_t kMaxRankRows = 64;
 constexpr std::size_t kFewRanks = 16;  // whose table is open
 
 void add_spread(HtmlTable& table, const std::string& name, std::size_t depth, const RankSpread& spread,
                 const std::string& share) {
-  table.add({name, human_time(spread.mean_ns()), human_time(static_cast<double>(spread.least.ns)),
-             human_time(static_cast<double>(spread.most.ns)), detail::format("{}", spread.most.rank),
+  table.add({name, human_time(spread.mean_ns()), human_time(static_cast<double>(spread.min.ns)),
+             human_time(static_cast<double>(spread.max.ns)), detail::format("{}", spread.max.rank),
              percent(spread.imbalance(), 1), share, detail::format("{}", spread.ranks)},
             depth);
 }
@@ -110,7 +110,7 @@ std::string spreads_html(const JobReport& job) {
   std::size_t rows = 0;
   for (const std::uint32_t path : paths_by_name(job.sum)) {
     const RankPath* const over = find_path(job.record, job.sum, path);
-    if (over == nullptr || over->host_totals.ranks == 0 || ++rows > PagePaths::kMost) { continue; }
+    if (over == nullptr || over->host_totals.ranks == 0 || ++rows > PagePaths::kMax) { continue; }
     add_spread(table, fit(printable(job.sum.paths[path].name), PagePaths::kLongestName), job.sum.paths[path].depth,
                over->host_totals, percent(share_of_job(job.record, *over), 1));
   }
@@ -124,14 +124,14 @@ std::string busy_html(const RankHeat& heat) {
   std::vector<const BusyRank*> ranks;
   for (const BusyRank& each : heat.ranks) { ranks.push_back(&each); }
   std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) { return a->excess > b->excess; });
-  for (std::size_t at = 0; at < std::min(ranks.size(), kMostRankRows); ++at) {
+  for (std::size_t at = 0; at < std::min(ranks.size(), kMaxRankRows); ++at) {
     const BusyRank& rank = *ranks[at];
     table.add({detail::format("{}", rank.who.number), fit(printable(rank.who.host), 40), printable(rank.who.group),
                human_time(rank.busy_ns), detail::format("{:+.1f} %", std::round(1000 * rank.excess) / 10 + 0.0)});
   }
-  const std::string what = ranks.size() <= kMostRankRows
+  const std::string what = ranks.size() <= kMaxRankRows
                                ? std::string("Ranks in numbers")
-                               : detail::format("The {} busiest of {} ranks", kMostRankRows, human_count(ranks.size()));
+                               : detail::format("The {} busiest of {} ranks", kMaxRankRows, human_count(ranks.size()));
   return detail::format("<details{}><summary>{}</summary>{}</details>\n", ranks.size() <= kFewRanks ? " open" : "",
                         what, table.html());
 }
@@ -146,10 +146,10 @@ std::string ranks_html(const JobReport& job) {
 
 namespace {
 
-constexpr std::size_t kMostBlocks = 4096;  // of the series in which the run spent most
-constexpr std::size_t kMostFurtherBlocks = 512;
-constexpr std::size_t kMostDrawnSeries = 4;
-constexpr std::size_t kMostMetrics = 8;
+constexpr std::size_t kMaxBlocks = 4096;  // of the series in which the run spent most
+constexpr std::size_t kMaxFurtherBlocks = 512;
+constexpr std::size_t kMaxDrawnSeries = 4;
+constexpr std::size_t kMaxMetrics = 8;
 
 /// A series that the page draws.
 struct DrawnSeries {
@@ -162,18 +162,18 @@ std::vector<DrawnSeries> drawn_series(const StepHistory& history) {
   std::vector<DrawnSeries> drawn;
   const std::size_t main = history.main_series();
   if (main >= history.series().size()) { return drawn; }
-  drawn.push_back({main, PageSeries(history.series()[main], kMostBlocks)});
-  for (std::size_t at = 0; at < history.series().size() && drawn.size() < kMostDrawnSeries; ++at) {
+  drawn.push_back({main, PageSeries(history.series()[main], kMaxBlocks)});
+  for (std::size_t at = 0; at < history.series().size() && drawn.size() < kMaxDrawnSeries; ++at) {
     if (at == main || history.series()[at].steps() == 0) { continue; }
-    drawn.push_back({at, PageSeries(history.series()[at], kMostFurtherBlocks)});
+    drawn.push_back({at, PageSeries(history.series()[at], kMaxFurtherBlocks)});
   }
   return drawn;
 }
 
 /// The page of one run while it is put together.
-class RunPageMaker {
+class RunPageWriter {
  public:
-  explicit RunPageMaker(const RunPage& page)
+  explicit RunPageWriter(const RunPage& page)
       : page_(page), figures_(*page.figures), steps_(*page.steps), history_(steps_.history.get()), paths_(figures_) {
     if (history_ != nullptr) { drawn_ = drawn_series(*history_); }
     numbers_ = paths_.numbers_in(steps_);
@@ -264,11 +264,11 @@ class RunPageMaker {
     const auto kept = std::count_if(series.begin(), series.end(), [](const auto& each) { return each.steps() != 0; });
     add(static_cast<std::uint64_t>(kept) - drawn_.size(), "series of steps are not drawn");
     add(history_->rows_left_out(), "steps of further series are not drawn");
-    add(history_->metrics().size() - std::min(history_->metrics().size(), kMostMetrics), "metrics are not drawn");
+    add(history_->metrics().size() - std::min(history_->metrics().size(), kMaxMetrics), "metrics are not drawn");
     add(history_->points_left_out(), "points of further metrics are not drawn");
     std::size_t shown = 0;
     for (const auto& [name, metric] : history_->metrics()) {
-      if (metric.not_finite() == 0 || ++shown > kMostMetrics) { continue; }
+      if (metric.not_finite() == 0 || ++shown > kMaxMetrics) { continue; }
       lines.push_back(detail::format("this page: {} of {} are no finite numbers, and not drawn",
                                      human_count(metric.not_finite()), fit(printable(name), 60)));
     }
@@ -322,7 +322,7 @@ class RunPageMaker {
     if (history_ == nullptr) { return all; }
     for (const auto& [name, metric] : history_->metrics()) {
       if (metric.blocks().empty()) { continue; }
-      if (++count > kMostMetrics) { break; }
+      if (++count > kMaxMetrics) { break; }
       all.push_back(metric_json(name, metric));
     }
     return all;
@@ -355,7 +355,7 @@ class RunPageMaker {
 
 }  // namespace
 
-std::string run_page(const RunPage& page) { return RunPageMaker(page).html(); }
+std::string run_page(const RunPage& page) { return RunPageWriter(page).html(); }
 
 std::string page_of(const Snapshot& snapshot) {
   RunPage page;

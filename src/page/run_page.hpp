@@ -32,7 +32,7 @@ std::string page_of(const Snapshot& snapshot);
 // The parts of a run's page as HTML that reads without its script. Any thread.
 
 /// At most so many of a kind of lines, such as findings.
-inline constexpr std::size_t kMostPageLines = 100;
+inline constexpr std::size_t kMaxPageLines = 100;
 
 /// Lines as a list; of too many the first ones, and how many there are besides. Empty where there are none.
 std::string lines_html(const std::vector<std::string>& lines);

@@ -195,9 +195,9 @@ void Collector::place_device_spans() {
 
 /// Makes spans of events.
 struct Collector::EventSpans : EventVisitor {
-  EventSpans(Collector& owner, std::vector<OpenSpan>& begun, const EventsRecord& record, std::uint32_t number)
+  EventSpans(Collector& owner, std::vector<OpenSpan>& started, const EventsRecord& record, std::uint32_t number)
       : collector(owner),
-        open(begun),
+        open(started),
         source(static_cast<ClockSource>(record.source)),
         thread(number),
         ticks(record.last_ticks) {}
@@ -279,25 +279,25 @@ void Collector::bound() {
   }
 }
 
-Harvest Collector::harvest(bool all) {
+Drained Collector::drained(bool all) {
   while (all && !waiting_.empty()) { give_up(waiting_.begin()); }
   place_device_spans();
-  Harvest harvest;
+  Drained drained;
   // First all that may throw: a row that has been moved is not here any more.
-  harvest.rows.reserve(rows_.size());
-  harvest.metrics.reserve(metrics_.size());
-  harvest.spans.reserve(spans_.size());
+  drained.rows.reserve(rows_.size());
+  drained.metrics.reserve(metrics_.size());
+  drained.spans.reserve(spans_.size());
   for (const auto& [place, waiting] : waiting_) {
-    if (waiting.is_new) { harvest.early.push_back(waiting.row); }
+    if (waiting.is_new) { drained.early.push_back(waiting.row); }
   }
-  harvest.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
-  harvest.metrics.assign(std::make_move_iterator(metrics_.begin()), std::make_move_iterator(metrics_.end()));
-  harvest.spans.assign(spans_.begin(), spans_.end());
+  drained.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
+  drained.metrics.assign(std::make_move_iterator(metrics_.begin()), std::make_move_iterator(metrics_.end()));
+  drained.spans.assign(spans_.begin(), spans_.end());
   rows_.clear();
   metrics_.clear();
   spans_.clear();
   row_bytes_ = 0;
-  auto early = harvest.early.begin();
+  auto early = drained.early.begin();
   for (auto& [place, waiting] : waiting_) {
     if (!std::exchange(waiting.is_new, false)) { continue; }
     if (waiting.row.early == 0) { waiting.row.early = next_early_++; }
@@ -305,7 +305,7 @@ Harvest Collector::harvest(bool all) {
     early->complete = false;
     ++early;
   }
-  return harvest;
+  return drained;
 }
 
 }  // namespace detail

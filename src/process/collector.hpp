@@ -23,7 +23,7 @@ namespace detail {
 struct AnsweredSpan;
 
 /// What has been collected and is ready for exporters.
-struct Harvest {
+struct Drained {
   std::vector<Row> rows;
   std::vector<Metric> metrics;
   std::vector<Span> spans;
@@ -58,7 +58,7 @@ class Collector {
   /// Nothing more will come from the thread that records with `recorder`.
   void forget(const Recorder* recorder) { open_spans_.erase(recorder); }
   /// Hands over what is ready; `all`: rows that still wait, too, incomplete.
-  Harvest harvest(bool all);
+  Drained drained(bool all);
   /// What was dropped because no Session took it.
   struct Dropped {
     std::uint64_t rows = 0;

@@ -14,7 +14,7 @@ namespace {
 
 // By which part a correction may stretch or shorten the time since the one before: the lengths of spans are wrong by
 // as much.
-constexpr double kMostStretch = 0.01;
+constexpr double kMaxStretch = 0.01;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ bool HostOffset::is_recent(const Window& window) const {
 /// from the one's submission to the other's being seen, and by at least the time from the one's being seen to the
 /// other's submission.
 HostOffset::Rates HostOffset::find_rates() const {
-  const Rates rates{1 - most_ppm_ * 1e-6, 1 + most_ppm_ * 1e-6};
+  const Rates rates{1 - max_ppm_ * 1e-6, 1 + max_ppm_ * 1e-6};
   Rates found = rates;
   for (const Window& one : window_) {
     for (const Window& other : window_) {
@@ -66,9 +66,9 @@ HostOffset::Rates HostOffset::find_rates() const {
       if (ns == 0) { continue; }
       const double rate = (other.upper.host_ns - one.lower.host_ns) / ns;
       if (ns > 0) {
-        found.most = std::min(found.most, rate);
+        found.max = std::min(found.max, rate);
       } else {
-        found.least = std::max(found.least, rate);
+        found.min = std::max(found.min, rate);
       }
     }
   }
@@ -76,8 +76,8 @@ HostOffset::Rates HostOffset::find_rates() const {
   const double apart = 2 * wander_ppm_ * 1e-6;
   // A rate that has changed by more contradicts itself. Then only the first assumption is left, and where that does not
   // hold either the error shows it.
-  if (found.least > found.most + apart) { return rates; }
-  return {std::max(found.least - apart, rates.least), std::min(found.most + apart, rates.most)};
+  if (found.min > found.max + apart) { return rates; }
+  return {std::max(found.min - apart, rates.min), std::min(found.max + apart, rates.max)};
 }
 
 HostOffset::Rates HostOffset::rates() const {
@@ -88,19 +88,19 @@ HostOffset::Rates HostOffset::rates() const {
 
 HostOffset::Knot HostOffset::estimate(double device_ns) const {
   const Rates rates = this->rates();
-  double least_ns = -std::numeric_limits<double>::infinity();
-  double most_ns = std::numeric_limits<double>::infinity();
+  double min_ns = -std::numeric_limits<double>::infinity();
+  double max_ns = std::numeric_limits<double>::infinity();
   for (const Window& window : window_) {
     if (!is_recent(window)) { continue; }
-    least_ns = std::max(least_ns, carried(window.lower, device_ns, rates.least, rates.most));
-    most_ns = std::min(most_ns, carried(window.upper, device_ns, rates.most, rates.least));
+    min_ns = std::max(min_ns, carried(window.lower, device_ns, rates.min, rates.max));
+    max_ns = std::min(max_ns, carried(window.upper, device_ns, rates.max, rates.min));
   }
   // Where the bounds contradict each other, they do so by as much.
-  return {device_ns, least_ns / 2 + most_ns / 2, std::fabs(most_ns - least_ns) / 2 + kResolutionNs};
+  return {device_ns, min_ns / 2 + max_ns / 2, std::fabs(max_ns - min_ns) / 2 + kResolutionNs};
 }
 
 void HostOffset::host_may_be_slewed() {
-  most_ppm_ = kMostPpm + kSlewPpm;
+  max_ppm_ = kMaxPpm + kSlewPpm;
   wander_ppm_ = kSlewPpm;  // from a mean, over a part of the time that it is of
   are_rates_found_ = false;
 }
@@ -109,8 +109,8 @@ void HostOffset::join(Knot knot) {
   if (!knots_.empty()) {
     const Knot& last = knots_.back();
     const double passed = knot.device_ns - last.device_ns;
-    const double joined = std::clamp(knot.host_ns, last.host_ns + passed * (1 - kMostStretch),
-                                     last.host_ns + passed * (1 + kMostStretch));
+    const double joined =
+        std::clamp(knot.host_ns, last.host_ns + passed * (1 - kMaxStretch), last.host_ns + passed * (1 + kMaxStretch));
     knot.error_ns += std::fabs(joined - knot.host_ns);
     knot.host_ns = joined;
   }
@@ -123,7 +123,7 @@ void HostOffset::settle() {
   if (knots_.empty()) { join(estimate(oldest_ns_)); }
   if (newest_ns_ > knots_.back().device_ns) { join(estimate(newest_ns_)); }
   const Rates now = rates();
-  rate_ = now.least / 2 + now.most / 2;
+  rate_ = now.min / 2 + now.max / 2;
   has_new_ = false;
 }
 
@@ -135,7 +135,7 @@ HostOffset::Time HostOffset::at(double device_ns) const {
   if (after == knots_.begin() || after == knots_.end()) {
     const Knot& near = after == knots_.end() ? knots_.back() : *after;
     const double away = device_ns - near.device_ns;
-    return {near.host_ns + away * rate_, near.error_ns + std::fabs(away) * 2 * most_ppm_ * 1e-6};
+    return {near.host_ns + away * rate_, near.error_ns + std::fabs(away) * 2 * max_ppm_ * 1e-6};
   }
   const Knot& before = *(after - 1);
   const double share = (device_ns - before.device_ns) / (after->device_ns - before.device_ns);

@@ -28,13 +28,13 @@ namespace detail {
 /// synchronisation of traces: Duda, Harrus, Haddad, Bernard, "Estimating global time in distributed systems", ICDCS
 /// 1987.)
 ///
-/// The bound rests on two assumptions: the clocks' rates differ by at most kMostPpm, and in a minute by kWanderPpm
+/// The bound rests on two assumptions: the clocks' rates differ by at most kMaxPpm, and in a minute by kWanderPpm
 /// from their mean. A host's clock that NTP may slew differs by up to kSlewPpm more, and holds no rate. Where bounds
 /// tell that the second assumption does not hold, it is not made for as long as they are kept. Pure arithmetic; times
 /// in ns. One thread at a time.
 class HostOffset {
  public:
-  static constexpr double kMostPpm = 200;  ///< quartz is within 100 ppm
+  static constexpr double kMaxPpm = 200;   ///< quartz is within 100 ppm
   static constexpr double kWanderPpm = 1;  ///< a minute's change by temperature, and the anchors' rounding (0.06 ppm)
   static constexpr double kSlewPpm = 500;  ///< by which the kernel lets NTP slew CLOCK_MONOTONIC
   static constexpr double kResolutionNs = 500;  ///< of events, by the documentation of CUDA
@@ -71,8 +71,8 @@ class HostOffset {
     Bound upper;                                                     // and at most this
   };
   struct Rates {
-    double least = 0;
-    double most = 0;
+    double min = 0;
+    double max = 0;
   };
   struct Knot {
     double device_ns = 0;
@@ -88,7 +88,7 @@ class HostOffset {
   void join(Knot knot);
 
   std::array<Window, kWindows> window_;
-  double most_ppm_ = kMostPpm;
+  double max_ppm_ = kMaxPpm;
   double wander_ppm_ = kWanderPpm;
   mutable Rates rates_;  // where they are found
   mutable bool are_rates_found_ = false;

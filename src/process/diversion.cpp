@@ -15,17 +15,17 @@ namespace detail {
 namespace {
 
 // A diverted region is its key and the listeners that were told of it, above the flags.
-constexpr unsigned kToldShift = 3;
-constexpr unsigned kKeyShift = kToldShift + 8;  // there are 8 listeners
+constexpr unsigned kReportedShift = 3;
+constexpr unsigned kKeyShift = kReportedShift + 8;  // there are 8 listeners
 static_assert(sizeof(KeyIndex) * 8 + kKeyShift <= sizeof(Region) * 8, "all of it fits");
 
-KeyIndex diverted_key(Region region) noexcept { return static_cast<KeyIndex>(region >> kKeyShift); }
-unsigned told_of(Region region) noexcept { return static_cast<unsigned>(region >> kToldShift) & 0xFFU; }
+KeyIndex excluded_key(Region region) noexcept { return static_cast<KeyIndex>(region >> kKeyShift); }
+unsigned reported_of(Region region) noexcept { return static_cast<unsigned>(region >> kReportedShift) & 0xFFU; }
 
 }  // namespace
 
 bool window_step(std::int64_t& number) noexcept {
-  if (!is_diverted()) { return true; }
+  if (!is_excluded()) { return true; }
   number = diversion().window_step();
   return number != Diversion::kNoStep;
 }
@@ -43,20 +43,20 @@ bool Diversion::begin() noexcept {
   more_streams_ = false;
   items_ = 0;
   set_window_step(kNoStep);
-  begun_ns_ = process_clock().now_ns();
-  mode().fetch_or(kModeDiverted, std::memory_order_relaxed);
+  started_ns_ = process_clock().now_ns();
+  mode().fetch_or(kModeExcluded, std::memory_order_relaxed);
   return true;
 }
 
 void Diversion::end() noexcept {
   // Counted first: a thread that sees that recording goes on counts its steps from there.
   switched_on.fetch_add(1, std::memory_order_relaxed);
-  mode().fetch_and(~static_cast<std::uint32_t>(kModeDiverted), std::memory_order_relaxed);
+  mode().fetch_and(~static_cast<std::uint32_t>(kModeExcluded), std::memory_order_relaxed);
   owner_.store(nullptr, std::memory_order_relaxed);
   Recorder* const here = existing_recorder();
   if (here == nullptr) { return; }
-  const Recorder::Inside inside(*here);
-  if (!inside.nested()) { here->leave_out(process_clock().now_ns() - begun_ns_); }
+  const Recorder::ReentryGuard inside(*here);
+  if (!inside.nested()) { here->leave_out(process_clock().now_ns() - started_ns_); }
 }
 
 void Diversion::note(StreamRef stream) noexcept {
@@ -74,16 +74,16 @@ Region Diversion::begin_region(const Key& key, StreamRef stream) noexcept {
   note(stream);
   const KeyIndex index = key_table().resolve(key);
   const bool listening = (mode().load(std::memory_order_relaxed) & kModeListening) != 0;
-  const unsigned told = listening ? tell_begin(key_table().entry(index)) : 0;
-  return Region{index} << kKeyShift | Region{told} << kToldShift | kRegionDiverted;
+  const unsigned reported = listening ? report_begin(key_table().entry(index)) : 0;
+  return Region{index} << kKeyShift | Region{reported} << kReportedShift | kRegionExcluded;
 }
 
 void Diversion::end_region(Region region) noexcept {
-  if (const unsigned told = told_of(region)) { tell_end(told, key_table().entry(diverted_key(region))); }
+  if (const unsigned reported = reported_of(region)) { report_end(reported, key_table().entry(excluded_key(region))); }
 }
 
 void Diversion::amount(Region region, Amount what, std::int64_t amount) noexcept {
-  if (what != Amount::items || diverted_key(region) != kBatchKey || amount < 1 || !is_owner()) { return; }
+  if (what != Amount::items || excluded_key(region) != kBatchKey || amount < 1 || !is_owner()) { return; }
   items_ += static_cast<std::uint64_t>(amount);
 }
 

@@ -48,7 +48,7 @@ class Diversion {
 
   std::atomic<Event**> owner_{nullptr};  // the cursor of the thread that runs the trials
   std::atomic<std::int64_t> window_step_{kNoStep};
-  std::uint64_t begun_ns_ = 0;
+  std::uint64_t started_ns_ = 0;
   std::uint64_t items_ = 0;
   unsigned streams_ = 0;
   bool more_streams_ = false;
@@ -60,9 +60,9 @@ Diversion& diversion() noexcept;
 Region begin_recorded(const Key& key, StreamRef stream) noexcept;
 
 /// Whether trials run. Any thread.
-inline bool is_diverted() noexcept { return (mode().load(std::memory_order_relaxed) & kModeDiverted) != 0; }
+inline bool is_excluded() noexcept { return (mode().load(std::memory_order_relaxed) & kModeExcluded) != 0; }
 /// Whether it is a region that began meanwhile.
-constexpr bool is_diverted(Region region) noexcept { return (region & kRegionDiverted) != 0; }
+constexpr bool is_excluded(Region region) noexcept { return (region & kRegionExcluded) != 0; }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

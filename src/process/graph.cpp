@@ -20,7 +20,7 @@ const DeviceOps GraphState::kOps{
     [](void* state, Mark mark) noexcept { static_cast<GraphState*>(state)->release(mark); }};
 
 unsigned GraphState::begin(KeyIndex key, StreamRef stream) noexcept {
-  if (count_ == kMost) { return kNone; }
+  if (count_ == kMax) { return kNone; }
   Region& region = region_[count_];
   region.key = key;
   region.around = innermost_;
@@ -55,7 +55,7 @@ void GraphState::launched(Recorder* here, StreamRef stream) noexcept {
   const std::uint64_t launch = launches_.load(std::memory_order_relaxed);
   DeviceBegin behind{stream, 0, false};
   behind.marked = stream.ops->graph_mark != nullptr && stream.ops->mark(stream.handle, behind.mark);
-  std::array<Node*, kMost> node{};
+  std::array<Node*, kMax> node{};
   for (unsigned number = 0; number < count_; ++number) {
     const Region& region = region_[number];
     node[number] = here->child(region.around == kNone ? nullptr : node[region.around], region.key);
@@ -73,7 +73,7 @@ void GraphState::launched(Recorder* here, StreamRef stream) noexcept {
 void GraphState::left(Recorder* here, StreamRef stream) noexcept {
   if (here == nullptr || stream.ops == nullptr) { return; }
   const std::uint64_t before = launches_.load(std::memory_order_relaxed) - 1;
-  std::array<Node*, kMost> node{};
+  std::array<Node*, kMax> node{};
   for (unsigned number = 0; number < count_; ++number) {
     const Region& region = region_[number];
     node[number] = here->child(region.around == kNone ? nullptr : node[region.around], region.key);
@@ -132,7 +132,7 @@ GraphRegions::~GraphRegions() {
 
 unsigned GraphRegions::begin(const Key& key, StreamRef stream) noexcept {
   // A graph outlives the trials in which it may be captured.
-  const detail::KeyIndex index = detail::is_diverted() ? detail::key_table().resolve(key) : detail::admitted(key);
+  const detail::KeyIndex index = detail::is_excluded() ? detail::key_table().resolve(key) : detail::admitted(key);
   if (index == detail::kNoKey) { return detail::GraphState::kNone; }
   const unsigned region = state_ == nullptr ? detail::GraphState::kNone : state_->begin(index, stream);
   detail::Recorder* const here = detail::this_recorder();
@@ -150,10 +150,10 @@ void GraphRegions::launching(const void* executable) noexcept {
 
 void GraphRegions::launched(StreamRef stream, bool known) noexcept {
   if (state_ == nullptr || state_->is_empty()) { return; }
-  const bool diverted = detail::is_diverted();
-  if (diverted) { detail::diversion().note(stream); }
+  const bool excluded = detail::is_excluded();
+  if (excluded) { detail::diversion().note(stream); }
   const bool off =
-      diverted || (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) != 0;
+      excluded || (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) != 0;
   detail::Recorder* const here = off ? nullptr : detail::this_recorder();
   if (known) {
     state_->launched(here, stream);

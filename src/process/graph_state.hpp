@@ -21,8 +21,8 @@ namespace detail {
 /// Used by its GraphRegions and by each span that is pending, the last of which deletes it.
 class GraphState {
  public:
-  static constexpr unsigned kMost = 64;
-  static constexpr unsigned kNone = kMost;
+  static constexpr unsigned kMax = 64;
+  static constexpr unsigned kNone = kMax;
 
   /// While the graph is captured; kNone where there are too many.
   unsigned begin(KeyIndex key, StreamRef stream) noexcept;
@@ -55,7 +55,7 @@ class GraphState {
   void release(Mark mark) noexcept;
   void forget_events() noexcept;
 
-  std::array<Region, kMost> region_;
+  std::array<Region, kMax> region_;
   unsigned count_ = 0;
   unsigned innermost_ = kNone;        // that has begun and not ended
   const void* executable_ = nullptr;  // of the first replay that told its own

@@ -39,9 +39,9 @@ class TimerInProcess final : public JoinedTimer {
   }
   void end(const Handle& handle) noexcept override {
     if (handle.region == 0) { return; }
-    const bool is_here = event_at(handle.region) == handle.begun;  // else another region begins there by now
+    const bool is_here = event_at(handle.region) == handle.started;  // else another region begins there by now
     if (is_here && handle.lap != nullptr) { handle.lap->forget(handle.region); }
-    count_unless(end_handle(handle.region, handle.begun));
+    count_unless(end_handle(handle.region, handle.started));
   }
   Handle lap(const Key& key) noexcept override {
     ThreadLap* lap = here();
@@ -58,7 +58,7 @@ class TimerInProcess final : public JoinedTimer {
     record_ns(key, static_cast<std::uint64_t>(duration.count()));
   }
   void add_amount(const Handle& handle, Amount what, std::int64_t n) noexcept override {
-    count_unless(handle.region == 0 || note_amount_of(handle.region, handle.begun, what, n));
+    count_unless(handle.region == 0 || note_amount_of(handle.region, handle.started, what, n));
   }
   std::uint64_t mistakes() const noexcept override { return mistakes_.load(std::memory_order_relaxed); }
   void leave() noexcept override { delete this; }
@@ -67,18 +67,18 @@ class TimerInProcess final : public JoinedTimer {
   /// What trials divert has no handle, and no listener hears of it: an end by its key would not find it.
   Region begin(const Key& key) const noexcept {
     const Region region = begin_recorded(key, stream_);
-    if (TAKT_UNLIKELY(region == 0 && is_diverted())) { diversion().note(stream_); }
+    if (TAKT_UNLIKELY(region == 0 && is_excluded())) { diversion().note(stream_); }
     return region;
   }
   Region follow(Region last, const Key& key) const noexcept {
-    if (TAKT_LIKELY(last != 0 && !is_diverted())) { return lap_slow(last, key); }
+    if (TAKT_LIKELY(last != 0 && !is_excluded())) { return lap_slow(last, key); }
     if (last != 0) { end_slow(last); }
     return begin(key);
   }
   static Handle handle_of(Region region, ThreadLap* lap) noexcept {
     Handle handle;
     handle.region = region;
-    handle.begun = event_at(region);
+    handle.started = event_at(region);
     handle.lap = lap;
     return handle;
   }

@@ -3,7 +3,7 @@
 #include "process/process.hpp"
 
 #include "base/environment.hpp"
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "record/pinned.hpp"
@@ -63,7 +63,7 @@ void after_fork_in_child() noexcept {
   if (Registry* parents = current_registry.exchange(nullptr, std::memory_order_relaxed)) { parents_registry = parents; }
   store_cursor(nullptr);
   tracing.store(false, std::memory_order_relaxed);
-  fault_after_fork();
+  error_after_fork();
   background_after_fork();
   cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's processor time begins at 0
 }
@@ -79,7 +79,7 @@ void after_fork_in_child() noexcept {
 /// A thread without the key could not say that it ends.
 bool find_exit_key() noexcept {
   if (!has_exit_key.load(std::memory_order_acquire)) {  // pairs with start_process()
-    report_fault("exit_key",
+    report_error("exit_key",
                  "the process has no pthread key left, by which a thread tells that it ends; nothing is timed");
     return false;
   }
@@ -167,7 +167,7 @@ TAKT_COLD Recorder* attach_thread() noexcept {
   // First the place by which the end of the thread is known: it may need memory, and a thread without it must have no
   // recorder.
   if (registry == nullptr) {
-    report_fault("memory", "no memory is left to record anything");
+    report_error("memory", "no memory is left to record anything");
   } else if (before == kPastEnd || !find_exit_key() || pthread_setspecific(exit_key, registry) != 0) {
     registry->count_unrecorded();
   } else {
@@ -198,7 +198,7 @@ bool enabled() noexcept {
 void name_thread(const char* name) noexcept {
   if (detail::Recorder* recorder = detail::this_recorder()) {
     const std::string_view given = name == nullptr ? "" : name;
-    detail::tell_repaired("thread_name", "thread", given);
+    detail::report_repaired("thread_name", "thread", given);
     detail::registry().name_thread(recorder->thread(), given);
   }
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process/registry.hpp"
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "record/fold.hpp"
 
@@ -65,8 +65,8 @@ FoundRegion find_region(const Tree& tree, const Clock& clock, const Unfolded& un
   // Where regions begin depends on what is open: one rule, which a copy follows as the thread itself does.
   const auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_places(tree, unfolded.state);
-  Ruler ruler(clock, unfolded.source, unfolded.last_ticks);
-  Fold(*copy, ruler).add(unfolded);
+  ClockConverter converter(clock, unfolded.source, unfolded.last_ticks);
+  Fold(*copy, converter).add(unfolded);
   if (const Tree::Frame* const frame = copy->find(id)) { return region_of(*frame, copy->overflow(), clock_kept); }
   FoundRegion region;
   if (copy->is_too_deep(id)) { region.state = FoundRegion::State::too_deep; }
@@ -113,15 +113,15 @@ Node* OpenRegions::end_elsewhere(Recorder& here, Recorder& opener, Region region
   return nullptr;
 }
 
-void OpenRegions::tell_forgotten(Recorder& here) noexcept {
+void OpenRegions::report_forgotten_regions(Recorder& here) noexcept {
   if (is_collected_.load(std::memory_order_relaxed)) { return; }
   try {
-    here.tell_forgotten(keys_);
+    here.report_forgotten_regions(keys_);
   } catch (const std::bad_alloc&) {}  // the report has it
 }
 
-void OpenRegions::tell_forgotten() {
-  for (Threads::Slot* slot : threads_.slots()) { slot->recorder->tell_forgotten(keys_); }
+void OpenRegions::report_forgotten_regions() {
+  for (Threads::Slot* slot : threads_.slots()) { slot->recorder->report_forgotten_regions(keys_); }
 }
 
 namespace {
@@ -143,16 +143,16 @@ void Registry::name_thread(std::uint32_t thread, std::string_view name) noexcept
   try {
     threads_.name(thread, repaired_name(name));
   } catch (const std::bad_alloc&) {
-    report_fault("name_thread", Words("no memory is left for the name of a thread, \"", RepairedName(name), "\""));
+    report_error("name_thread", Words("no memory is left for the name of a thread, \"", RepairedName(name), "\""));
   }
 }
 
 void Registry::thread_ends(Recorder& recorder) noexcept {
   {
-    const Recorder::Inside inside(recorder);
+    const Recorder::ReentryGuard inside(recorder);
     recorder.fold();
     recorder.poll();
-    if (recorder.has_untold()) { open_regions_.tell_forgotten(recorder); }
+    if (recorder.has_unreported()) { open_regions_.report_forgotten_regions(recorder); }
   }
   const bool many = threads_.retire(recorder);  // from here on it belongs to the thread that holds collect_
   // A thread that reads right now takes it over when it is done. But where threads end faster than they are taken
@@ -200,7 +200,7 @@ void Registry::bound_unended(std::vector<Slot*>& retired) {
   std::sort(retired.begin(), retired.end(), [](const Slot* a, const Slot* b) { return a->retired_at < b->retired_at; });
   retired.resize(retired.size() - kMaxUnended);
   for (Slot* slot : retired) {
-    slot->recorder->abandon_open();
+    slot->recorder->drop_open();
     absorb(*slot, Collector::Much::all);
   }
 }
@@ -218,7 +218,7 @@ bool Registry::settle_orphans() {
   return !pending;
 }
 
-TAKT_COLD void Registry::look_at_orphans() noexcept {
+TAKT_COLD void Registry::check_orphans() noexcept {
   const std::unique_lock<std::mutex> collect(collect_, std::try_to_lock);
   if (!collect.owns_lock()) { return; }
   try {
@@ -229,7 +229,7 @@ TAKT_COLD void Registry::look_at_orphans() noexcept {
 bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
   for (;;) {
     if (here != nullptr) {
-      const Recorder::Inside inside(*here);
+      const Recorder::ReentryGuard inside(*here);
       here->fold();
       here->poll(true);
     }
@@ -275,20 +275,20 @@ void Registry::set_row_limit(std::size_t bytes, bool traced) {
   collector_.set_limit(bytes / 2);
 }
 
-Harvest Registry::collect(bool last, bool* more) {
+Drained Registry::collect(bool last, bool* more) {
   open_regions_.set_collected(!last);
-  open_regions_.tell_forgotten();
+  open_regions_.report_forgotten_regions();
   const std::lock_guard<std::mutex> collect(collect_);
   shared_.alarm.clear();
   const Collector::Much much = last ? Collector::Much::whole : Collector::Much::some;
   bool all = drain_all(much);
   all = absorb_retired(much) && all;
   if (more != nullptr) { *more = !all; }
-  return collector_.harvest(last);
+  return collector_.drained(last);
 }
 
 void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
-  open_regions_.tell_forgotten();
+  open_regions_.report_forgotten_regions();
   const std::lock_guard<std::mutex> collect(collect_);
   absorb_retired(Collector::Much::some);
   reader_.read(snapshot, now_ns, main_thread_.load(std::memory_order_relaxed));

@@ -41,9 +41,9 @@ class OpenRegions {
 
   /// Says on stderr which regions of the calling thread were given up as forgotten; left to the collecting thread where
   /// there is one.
-  void tell_forgotten(Recorder& here) noexcept;
+  void report_forgotten_regions(Recorder& here) noexcept;
   /// The same for all threads.
-  void tell_forgotten();
+  void report_forgotten_regions();
   /// Whether a thread collects, which may wait for stderr as others may not.
   void set_collected(bool collected) noexcept { is_collected_.store(collected, std::memory_order_relaxed); }
 
@@ -72,7 +72,7 @@ class Registry {
 
   /// Takes in device results of threads that have ended, unless another thread holds the collect lock.
   void poll_orphans() noexcept {
-    if (TAKT_UNLIKELY(threads_.has_orphans())) { look_at_orphans(); }
+    if (TAKT_UNLIKELY(threads_.has_orphans())) { check_orphans(); }
   }
   /// Asks devices for results that threads wait for, which take them in when they come by. Calls `rest` after each few
   /// questions, and holds no lock meanwhile.
@@ -84,7 +84,7 @@ class Registry {
   void read(Snapshot& snapshot, std::uint64_t now_ns);
   /// Rows, metrics and spans that are new: about half of what may wait, and `more` says whether there is more.
   /// \param last nothing will come any more: all there is.
-  Harvest collect(bool last, bool* more = nullptr);
+  Drained collect(bool last, bool* more = nullptr);
 
   void set_warmup(std::uint64_t batches) noexcept { threads_.set_warmup(batches); }
   Shared& shared() noexcept { return shared_; }
@@ -107,7 +107,7 @@ class Registry {
   bool absorb_retired(Collector::Much much);
   bool drain(Slot& slot, Collector::Much much);
   bool drain_all(Collector::Much much);
-  void look_at_orphans() noexcept;
+  void check_orphans() noexcept;
   bool settle_orphans();
 
   const Clock& clock_;

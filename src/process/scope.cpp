@@ -12,7 +12,7 @@ namespace detail {
 KeyIndex admitted(const Key& key) noexcept {
   // Pairs with start_process().
   if ((mode().load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
-  if ((mode().load(std::memory_order_relaxed) & (kModeDisabled | kModeForked | kModeDiverted)) != 0) { return kNoKey; }
+  if ((mode().load(std::memory_order_relaxed) & (kModeDisabled | kModeForked | kModeExcluded)) != 0) { return kNoKey; }
   return key_table().resolve(key);
 }
 
@@ -24,30 +24,36 @@ Region flags_of(KeyIndex key) noexcept {
 }
 
 Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcept {
-  unsigned told = 0;
-  if ((mode().load(std::memory_order_relaxed) & kModeListening) != 0) { told = tell_begin(key_table().entry(key)); }
-  const Region flags = flags_of(key) | (told != 0 ? kRegionUnusual : Region{0});
+  unsigned reported = 0;
+  if ((mode().load(std::memory_order_relaxed) & kModeListening) != 0) {
+    reported = report_begin(key_table().entry(key));
+  }
+  const Region flags = flags_of(key) | (reported != 0 ? kRegionUnusual : Region{0});
   Region region = 0;
   {
-    const Recorder::Inside inside(recorder);
+    const Recorder::ReentryGuard inside(recorder);
     if (inside.nested()) {
       registry().shared().count_nested();
     } else {
       region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
     }
   }
-  if (told != 0 && (region == 0 || !recorder.told(region, told))) { tell_end(told, key_table().entry(key)); }
+  if (reported != 0 && (region == 0 || !recorder.reported(region, reported))) {
+    report_end(reported, key_table().entry(key));
+  }
   return region;
 }
 
 KeyIndex key_of(Region region) noexcept {
-  return begun_key(event_at(region));  // a begin stays in its place while its region is open
+  return started_key(event_at(region));  // a begin stays in its place while its region is open
 }
 
 /// Returns whether it was open, as far as is known.
 bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   const std::uint64_t end_ns = process_clock().now_ns();
-  if (const unsigned told = opener.take_told(region)) { tell_end(told, key_table().entry(key_of(region))); }
+  if (const unsigned reported = opener.take_reported(region)) {
+    report_end(reported, key_table().entry(key_of(region)));
+  }
   DeviceBegin begin;
   const bool device = opener.take_device(region, begin);
   Recorder* here = this_recorder();
@@ -56,7 +62,7 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
     opener.leave_notice(region_id(region), end_ns);
     return true;
   }
-  const Recorder::Inside inside(*here);
+  const Recorder::ReentryGuard inside(*here);
   if (inside.nested()) {
     registry().shared().count_nested();
     begin.release();
@@ -81,24 +87,24 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
 
 /// Ends a region while the recorder is at work: as if it had ended on another thread.
 TAKT_COLD void end_nested(Recorder& here, Region region) noexcept {
-  here.take_told(region);
+  here.take_reported(region);
   here.leave_notice(region_id(region), process_clock().now_ns());
   registry().shared().count_nested();
 }
 
 /// The stream of an open region, which may be another thread's.
 StreamRef stream_of(Region region) noexcept {
-  if (region == 0 || (region & kRegionUnusual) == 0 || is_diverted(region)) { return {}; }
+  if (region == 0 || (region & kRegionUnusual) == 0 || is_excluded(region)) { return {}; }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   return opener->generation() == generation() ? opener->stream_of(region) : StreamRef{};
 }
 
 /// The listeners that are to hear of the end of `region`, and its key, which is not known afterwards.
-struct Told {
-  Told(Recorder& recorder, Region region) noexcept
-      : listeners((region & kRegionUnusual) == 0 ? 0 : recorder.take_told(region)), key(key_of(region)) {}
-  void tell() const noexcept {
-    if (listeners != 0) { tell_end(listeners, key_table().entry(key)); }
+struct Reported {
+  Reported(Recorder& recorder, Region region) noexcept
+      : listeners((region & kRegionUnusual) == 0 ? 0 : recorder.take_reported(region)), key(key_of(region)) {}
+  void report() const noexcept {
+    if (listeners != 0) { report_end(listeners, key_table().entry(key)); }
   }
   unsigned listeners;
   KeyIndex key;
@@ -107,7 +113,9 @@ struct Told {
 /// Begins a step as most do, which is what begin_region does. 0 where that is not enough.
 TAKT_ALWAYS_INLINE Region begin_usual_step(const Key& key) noexcept {
   Event* const at = load_cursor();
-  if (key.predefined_index() != kBatchKey || mode().load(std::memory_order_relaxed) != 0 || !has_room(at)) { return 0; }
+  if (key.predefined_index() != kBatchKey || mode().load(std::memory_order_relaxed) != 0 || !has_space(at)) {
+    return 0;
+  }
   if (Recorder::of(reinterpret_cast<std::uintptr_t>(at))->is_inside()) { return 0; }
   put(at, begin_event(kBatchKey, ticks()));
   store_cursor(at + 1);
@@ -118,16 +126,16 @@ TAKT_ALWAYS_INLINE Region begin_usual_step(const Key& key) noexcept {
 TAKT_ALWAYS_INLINE void step_is_over(Recorder& here) noexcept {
   Registry& all = registry();
   all.poll_orphans();
-  if (TAKT_UNLIKELY(here.has_untold())) {
-    all.open_regions().tell_forgotten(here);
-    here.forget_untold();
+  if (TAKT_UNLIKELY(here.has_unreported())) {
+    all.open_regions().report_forgotten_regions(here);
+    here.forget_unreported();
   }
 }
 
 /// Ends a step of this thread of which nothing is to be noted. \param at the cursor, with room.
 TAKT_ALWAYS_INLINE void end_usual_step(Region region, Event* at) noexcept {
   Recorder& here = *Recorder::of(reinterpret_cast<std::uintptr_t>(at));
-  Recorder::Inside inside(here);
+  Recorder::ReentryGuard inside(here);
   if (TAKT_UNLIKELY(inside.nested())) { return end_nested(here, region); }
   here.end_step(region, at);
   inside.leave();
@@ -138,7 +146,7 @@ TAKT_NOINLINE Region begin_unusual_region(const Key& key) noexcept {
   Recorder* recorder = mode().load(std::memory_order_relaxed) == 0 ? existing_recorder() : nullptr;
   const bool batch = key.index() == kNoKey && key.predefined_index() == kBatchKey;
   if (recorder != nullptr && (batch || key.index() != kNoKey)) {
-    const Recorder::Inside inside(*recorder);
+    const Recorder::ReentryGuard inside(*recorder);
     if (inside.nested()) {
       registry().shared().count_nested();
       return 0;
@@ -157,7 +165,7 @@ Region begin_slow(const Key& key) noexcept {
 
 Region begin_on(const Key& key, StreamRef stream) noexcept {
   const Region region = begin_recorded(key, stream);
-  return TAKT_UNLIKELY(region == 0 && is_diverted()) ? diversion().begin_region(key, stream) : region;
+  return TAKT_UNLIKELY(region == 0 && is_excluded()) ? diversion().begin_region(key, stream) : region;
 }
 
 Region begin_recorded(const Key& key, StreamRef stream) noexcept {
@@ -169,9 +177,9 @@ Region begin_recorded(const Key& key, StreamRef stream) noexcept {
 Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noexcept {
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
-  if (recorder == nullptr) { return is_diverted() ? diversion().begin_region(key, stream) : 0; }
+  if (recorder == nullptr) { return is_excluded() ? diversion().begin_region(key, stream) : 0; }
   {
-    const Recorder::Inside inside(*recorder);
+    const Recorder::ReentryGuard inside(*recorder);
     if (inside.nested()) {
       registry().shared().count_nested();
       return 0;
@@ -187,7 +195,7 @@ Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noex
 namespace {
 
 TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
-  if (TAKT_UNLIKELY(is_diverted(region))) { return Diversion::end_region(region); }
+  if (TAKT_UNLIKELY(is_excluded(region))) { return Diversion::end_region(region); }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   if (opener->generation() != generation()) { return; }  // begun before a fork, by the parent
   Recorder* here = existing_recorder();
@@ -195,16 +203,16 @@ TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
     end_of_other_thread(region, *opener);
     return;
   }
-  Recorder::Inside inside(*here);
+  Recorder::ReentryGuard inside(*here);
   if (TAKT_UNLIKELY(inside.nested())) { return end_nested(*here, region); }
   if ((region & kRegionFlags) == 0) {
     here->end_plain(region);
     return;
   }
-  const Told told(*here, region);
+  const Reported reported(*here, region);
   here->end(region);
   inside.leave();
-  told.tell();
+  reported.report();
   if ((region & kRegionFolds) != 0) { step_is_over(*here); }
 }
 
@@ -214,7 +222,7 @@ void end_slow(Region region) noexcept {
   Event* const at = load_cursor();
   // One comparison for: a step, of this thread, and no other flag.
   const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
-  const bool usual = differs == kRegionFolds && has_room(at) && mode().load(std::memory_order_relaxed) == 0;
+  const bool usual = differs == kRegionFolds && has_space(at) && mode().load(std::memory_order_relaxed) == 0;
   if (TAKT_LIKELY(usual)) {
     end_usual_step(region, at);
   } else {
@@ -226,38 +234,38 @@ namespace {
 
 /// Whether the region of a handle may be open: false, counted with its name, where it has ended, as far as this thread
 /// can tell.
-bool handle_holds(Recorder& opener, Region region, Event begun) noexcept {
+bool handle_holds(Recorder& opener, Region region, Event started) noexcept {
   Recorder* const here = this_recorder();
-  if (here == nullptr) { return event_at(region) == begun; }
-  const Recorder::Inside inside(*here);
-  if (inside.nested()) { return event_at(region) == begun; }
-  if (event_at(region) == begun && (&opener != here || here->is_open(region))) { return true; }
-  here->count_loss(LossKind::end_without_start, begun_key(begun));
+  if (here == nullptr) { return event_at(region) == started; }
+  const Recorder::ReentryGuard inside(*here);
+  if (inside.nested()) { return event_at(region) == started; }
+  if (event_at(region) == started && (&opener != here || here->is_open(region))) { return true; }
+  here->count_loss(LossKind::end_without_start, started_key(started));
   return false;
 }
 
 }  // namespace
 
-bool end_handle(Region region, Event begun) noexcept {
+bool end_handle(Region region, Event started) noexcept {
   Recorder& opener = *Recorder::of(region & ~kRegionFlags);
   if (opener.generation() != generation()) { return true; }  // begun before a fork, by the parent
   const bool own = &opener == existing_recorder();
-  const bool open = own && event_at(region) == begun && opener.has_just_begun(region);
-  if (TAKT_UNLIKELY(!open) && !handle_holds(opener, region, begun)) { return false; }
+  const bool open = own && event_at(region) == started && opener.has_just_started(region);
+  if (TAKT_UNLIKELY(!open) && !handle_holds(opener, region, started)) { return false; }
   if (!own) { return end_of_other_thread(region, opener); }
   end_slow(region);
   return true;
 }
 
-bool note_amount_of(Region region, Event begun, Amount what, std::int64_t amount) noexcept {
+bool note_amount_of(Region region, Event started, Amount what, std::int64_t amount) noexcept {
   Recorder& opener = *Recorder::of(region & ~kRegionFlags);
-  if (opener.generation() == generation() && !handle_holds(opener, region, begun)) { return false; }
+  if (opener.generation() == generation() && !handle_holds(opener, region, started)) { return false; }
   note_amount(region, what, amount);
   return true;
 }
 
 Region end_innermost(const Key& key) noexcept {
-  if (is_diverted()) { return 0; }  // its begin was not recorded either
+  if (is_excluded()) { return 0; }  // its begin was not recorded either
   // Not admitted(): what is open is still recorded while recording is switched off.
   // Acquire: pairs with start_process().
   const bool off = (mode().load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
@@ -266,7 +274,7 @@ Region end_innermost(const Key& key) noexcept {
   const KeyIndex index = key_table().resolve(key);
   Region region = 0;
   {
-    const Recorder::Inside inside(*recorder);
+    const Recorder::ReentryGuard inside(*recorder);
     if (inside.nested()) {
       registry().shared().count_nested();
       return 0;
@@ -280,39 +288,39 @@ Region end_innermost(const Key& key) noexcept {
 Region lap_slow(Region region, const Key& key) noexcept {
   Recorder* here = existing_recorder();
   const KeyIndex index = admitted(key);
-  const bool mine = region != 0 && !is_diverted(region) && here != nullptr &&
+  const bool mine = region != 0 && !is_excluded(region) && here != nullptr &&
                     Recorder::of(region & ~kRegionFlags) == here && here->generation() == generation();
   if (!mine || index == kNoKey) {                // nothing to share a clock read with
     const StreamRef stream = stream_of(region);  // before the end takes it
     if (region != 0) { end_slow(region); }
     return stream.ops == nullptr ? begin_slow(key) : begin_on(key, stream);
   }
-  Recorder::Inside inside(*here);
+  Recorder::ReentryGuard inside(*here);
   if (inside.nested()) {
     end_nested(*here, region);
     return 0;
   }
-  const Told before(*here, region);
+  const Reported before(*here, region);
   Region next = here->lap(region, index, flags_of(index));
   inside.leave();
-  before.tell();
+  before.report();
   if ((mode().load(std::memory_order_relaxed) & kModeListening) == 0) { return next; }
-  const unsigned told = tell_begin(key_table().entry(index));
-  if (told == 0) { return next; }
-  if (next != 0 && here->told(next, told)) { return next | kRegionUnusual; }
-  tell_end(told, key_table().entry(index));
+  const unsigned reported = report_begin(key_table().entry(index));
+  if (reported == 0) { return next; }
+  if (next != 0 && here->reported(next, reported)) { return next | kRegionUnusual; }
+  report_end(reported, key_table().entry(index));
   return next;
 }
 
 void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   if (region == 0) { return; }
-  if (is_diverted(region)) { return diversion().amount(region, what, amount); }
+  if (is_excluded(region)) { return diversion().amount(region, what, amount); }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   if (opener->generation() != generation()) { return; }
   // Only the opener's own thread can add to its tree; elsewhere the amount is lost, and counted there.
   Recorder* const here = opener == existing_recorder() ? opener : this_recorder();
   if (here == nullptr) { return; }
-  const Recorder::Inside inside(*here);
+  const Recorder::ReentryGuard inside(*here);
   if (inside.nested()) {
     registry().shared().count_nested();
   } else if (opener == here) {
@@ -327,7 +335,7 @@ void record_ns(const Key& key, std::uint64_t ns) noexcept {
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
   if (recorder == nullptr) { return; }
-  const Recorder::Inside inside(*recorder);
+  const Recorder::ReentryGuard inside(*recorder);
   if (inside.nested()) {
     registry().shared().count_nested();
   } else if (static_cast<std::int64_t>(ns) < 0) {

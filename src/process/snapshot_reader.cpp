@@ -116,7 +116,7 @@ void add_values(const Node& node, PathStats& path) {
 
 /// Sums that have reached the last number that they can hold.
 std::uint64_t full_sums(const PathStats& path) noexcept {
-  const auto at_end = [](std::uint64_t sum) { return sum >= kMostSum ? 1U : 0U; };
+  const auto at_end = [](std::uint64_t sum) { return sum >= kMaxSum ? 1U : 0U; };
   return at_end(path.host.total_ns()) + at_end(path.device.total_ns()) + at_end(path.items) + at_end(path.bytes);
 }
 
@@ -170,8 +170,8 @@ void SnapshotReader::copy_thread(Recorder& recorder) {
   threads_.copy(recorder, unfolded);
   scratch_.copy_for_replay(recorder.tree(), unfolded.state);
   if (scratch_.nodes() < unfolded.state.nodes) { throw std::bad_alloc(); }  // rather than totals without them
-  Ruler ruler(clock_, unfolded.source, unfolded.last_ticks);
-  Fold(scratch_, ruler).add(unfolded);
+  ClockConverter converter(clock_, unfolded.source, unfolded.last_ticks);
+  Fold(scratch_, converter).add(unfolded);
 }
 
 /// The regions that are open in scratch_, and the time that no region covers.
@@ -242,7 +242,7 @@ void SnapshotReader::read_counters(Snapshot& snapshot) const {
   add("metrics_over_bound", metric_names().refused());
   add("metrics_without_memory", metric_names().without_memory());
   add("threads_without_memory", threads_.unrecorded());
-  add("metrics_without_room", shared_.metrics_without_room.load(std::memory_order_relaxed));
+  add("metrics_without_room", shared_.metrics_without_space.load(std::memory_order_relaxed));
   add("rows_not_taken", collector_.dropped().rows);
   add("metrics_not_taken", collector_.dropped().metrics);
   add("spans_not_taken", collector_.dropped().spans);

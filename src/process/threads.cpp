@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process/threads.hpp"
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ Recorder* Threads::attach() noexcept {
   } catch (const std::bad_alloc&) {}  // the same as nullptr
   // Without the lock: the handler that hears of it may time regions of its own.
   count_unrecorded();
-  report_fault("memory",
+  report_error("memory",
                "no memory is left for another recording thread; it is not timed. TAKT_MEMORY_MB sets the bound.");
   return nullptr;
 }
@@ -56,12 +56,12 @@ Threads::Slot* Threads::add_slot() noexcept try {
 
 /// The number of the calling thread. Under the mutex.
 std::uint32_t Threads::add_thread() {
-  if (infos_.size() < kMost) {
+  if (infos_.size() < kMax) {
     ThreadInfo info;
     info.id = static_cast<std::uint32_t>(infos_.size());
-    info.name = gettid() == getpid()   ? "main"
-                : info.id + 1 == kMost ? ThreadInfo::kFurther
-                                       : "thread " + std::to_string(info.id);
+    info.name = gettid() == getpid()  ? "main"
+                : info.id + 1 == kMax ? ThreadInfo::kFurther
+                                      : "thread " + std::to_string(info.id);
     infos_.push_back(info);
   }
   return infos_.back().id;
@@ -69,7 +69,7 @@ std::uint32_t Threads::add_thread() {
 
 void Threads::name(std::uint32_t thread, std::string text) noexcept {
   const std::lock_guard<Mutex> lock(mutex_);
-  if (thread + 1 != kMost && thread < infos_.size()) { infos_[thread].name = std::move(text); }
+  if (thread + 1 != kMax && thread < infos_.size()) { infos_[thread].name = std::move(text); }
 }
 
 bool Threads::retire(Recorder& recorder) noexcept {
@@ -84,7 +84,7 @@ bool Threads::retire(Recorder& recorder) noexcept {
   }
   slot.retired_at = ++retirements_;
   slot.retired.store(true, std::memory_order_release);  // pairs with the acquire in Slot::is_retired
-  return ++waiting_ > kMostWaiting;
+  return ++waiting_ > kMaxWaiting;
 }
 
 void Threads::reuse(Slot& slot) {

@@ -23,8 +23,8 @@ namespace detail {
 /// it begins. Any thread, but for what a slot says of itself.
 class Threads {
  public:
-  static constexpr std::uint32_t kMost = 4096;     ///< that are told apart; later ones share a name
-  static constexpr std::size_t kMostWaiting = 64;  ///< ended ones whose values may wait for a reader to be done
+  static constexpr std::uint32_t kMax = 4096;     ///< that are told apart; later ones share a name
+  static constexpr std::size_t kMaxWaiting = 64;  ///< ended ones whose values may wait for a reader to be done
 
   struct Slot {
     Recorder* recorder = nullptr;

@@ -17,14 +17,14 @@ namespace detail {
 namespace {
 
 constexpr double kUnknownDrift = 1e-4;
-constexpr std::size_t kLeastCollectives = 30;
+constexpr std::size_t kMinCollectives = 30;
 constexpr double kShareWithin = 0.95;
 constexpr double kLineErrors = 2;
 
 /// Of what is no number of 64 bits the nearest that is.
 std::int64_t whole(double value) noexcept {
-  constexpr double kMost = 9.2e18;
-  return std::llround(std::clamp(value, -kMost, kMost));
+  constexpr double kMax = 9.2e18;
+  return std::llround(std::clamp(value, -kMax, kMax));
 }
 
 /// How far the other clock gains on the own one, by the median over pairs of ends that are half of all ends apart.
@@ -79,9 +79,9 @@ ClockAlignment ClockAlignment::inverse() const noexcept {
 ClockAlignment::Point ClockAlignment::then(const Point& point, const ClockAlignment& next) noexcept {
   const std::int64_t other_ns = wrapped_sum(point.own_ns, point.ahead_ns);
   const std::int64_t more = next.error_ns(other_ns);
-  const std::int64_t room = std::numeric_limits<std::int64_t>::max() - more;
+  const std::int64_t space = std::numeric_limits<std::int64_t>::max() - more;
   return {point.own_ns, wrapped_difference(next.other_ns(other_ns), point.own_ns),
-          std::min(point.error_ns, room) + more};
+          std::min(point.error_ns, space) + more};
 }
 
 ClockAlignment ClockAlignment::then(const ClockAlignment& next) const noexcept {
@@ -91,22 +91,22 @@ ClockAlignment ClockAlignment::then(const ClockAlignment& next) const noexcept {
 
 std::optional<ClockAlignment::Point> shortest_answer(const std::vector<PingPong>& answers) {
   const PingPong* best = nullptr;
-  std::int64_t least = 0;
+  std::int64_t min = 0;
   for (const PingPong& each : answers) {
     const std::int64_t way = wrapped_difference(each.received_ns, each.sent_ns);
-    if (way < 0 || (best != nullptr && way >= least)) { continue; }
+    if (way < 0 || (best != nullptr && way >= min)) { continue; }
     best = &each;
-    least = way;
+    min = way;
   }
   if (best == nullptr) { return std::nullopt; }
-  const std::int64_t half_way = wrapped_sum(best->sent_ns, least / 2);
-  return ClockAlignment::Point{half_way, wrapped_difference(best->answered_ns, half_way), least - least / 2};
+  const std::int64_t half_way = wrapped_sum(best->sent_ns, min / 2);
+  return ClockAlignment::Point{half_way, wrapped_difference(best->answered_ns, half_way), min - min / 2};
 }
 
 ClockAlignment align_by_collectives(std::vector<CollectiveEnd> ends) {
   std::sort(ends.begin(), ends.end(),
             [](const CollectiveEnd& a, const CollectiveEnd& b) { return a.own_ns < b.own_ns; });
-  if (ends.size() < kLeastCollectives || ends.front().own_ns == ends.back().own_ns) { return {}; }
+  if (ends.size() < kMinCollectives || ends.front().own_ns == ends.back().own_ns) { return {}; }
   const double drift = drift_of(ends);
   // From the first end on, so that a double holds what clocks are apart to the ns.
   const CollectiveEnd start = ends.front();
@@ -169,7 +169,7 @@ namespace {
 
 constexpr double kShareOfUnknown = 0.95;
 
-constexpr std::uint64_t kMostStride = std::uint64_t{1} << 31U;
+constexpr std::uint64_t kMaxStride = std::uint64_t{1} << 31U;
 
 /// Numbers may all be even: the multiplier of Knuth's hash by multiplication mixes them.
 bool stays(std::int64_t step, std::uint64_t stride) noexcept {
@@ -269,28 +269,28 @@ bool is_better(const RankAlignment& a, const CollectiveEnds::Collective& own, co
 }  // namespace
 
 std::int64_t RankAlignment::error_ns(std::int64_t own_ns) const noexcept {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   const std::int64_t of_clock = clock.error_ns(own_ns);
-  return of_clock > kMost - unknown_ns ? kMost : of_clock + unknown_ns;
+  return of_clock > kMax - unknown_ns ? kMax : of_clock + unknown_ns;
 }
 
 bool CollectiveEnds::takes(const std::string& path, std::int64_t step) const {
   const auto place =
       std::find_if(collectives_.begin(), collectives_.end(), [&](const Collective& each) { return each.path == path; });
-  return place == collectives_.end() ? collectives_.size() < kMostPlaces : stays(step, place->stride);
+  return place == collectives_.end() ? collectives_.size() < kMaxPlaces : stays(step, place->stride);
 }
 
 void CollectiveEnds::keep(const std::string& path, std::int64_t step, const End& end) {
   auto place =
       std::find_if(collectives_.begin(), collectives_.end(), [&](const Collective& each) { return each.path == path; });
   if (place == collectives_.end()) {
-    if (collectives_.size() == kMostPlaces) { return; }
+    if (collectives_.size() == kMaxPlaces) { return; }
     place = collectives_.insert(place, Collective{path, 1, {}});
   }
   if (!stays(step, place->stride)) { return; }
   place->steps.emplace(step, end);
-  while (place->steps.size() > most_) {
-    if (place->stride == kMostStride) { return place->steps.clear(); }  // numbers made so that none would go
+  while (place->steps.size() > max_) {
+    if (place->stride == kMaxStride) { return place->steps.clear(); }  // numbers made so that none would go
     place->stride *= 2;
     for (auto at = place->steps.begin(); at != place->steps.end();) {
       at = stays(at->first, place->stride) ? std::next(at) : place->steps.erase(at);

@@ -113,10 +113,10 @@ class CollectiveEnds {
   };
 
   /// So many places are looked at, those that come first.
-  static constexpr std::size_t kMostPlaces = 4;
+  static constexpr std::size_t kMaxPlaces = 4;
 
   /// Keeps at most so many steps of each place, one or more.
-  explicit CollectiveEnds(std::size_t most = 1) : most_(most) {}
+  explicit CollectiveEnds(std::size_t max = 1) : max_(max) {}
 
   /// Takes the rows of a snapshot of the rank.
   void add(const Snapshot& snapshot);
@@ -128,7 +128,7 @@ class CollectiveEnds {
   bool takes(const std::string& path, std::int64_t step) const;
   void keep(const std::string& path, std::int64_t step, const End& end);
 
-  std::size_t most_;
+  std::size_t max_;
   std::vector<Collective> collectives_;
 };
 

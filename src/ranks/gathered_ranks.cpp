@@ -156,7 +156,7 @@ namespace {
 
 constexpr const char* kStage = "stage";
 constexpr const char* kMicroBatches = "micro_batches";
-constexpr unsigned kMostMicroBatches = 1'000'000;
+constexpr unsigned kMaxMicroBatches = 1'000'000;
 
 int stage_of(const RunInfo& run) {
   for (const auto& [name, number] : run.groups) {
@@ -171,7 +171,7 @@ unsigned micro_batches_of(const Snapshot& snapshot) {
   const std::string& text = found->second;
   unsigned number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number <= kMostMicroBatches ? number : 0;
+  return error == std::errc() && end == text.data() + text.size() && number <= kMaxMicroBatches ? number : 0;
 }
 
 }  // namespace

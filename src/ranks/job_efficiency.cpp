@@ -4,7 +4,7 @@
 
 #include "ranks/rank_comparison.hpp"
 #include "ranks/rank_steps.hpp"
-#include "ranks/told_waits.hpp"
+#include "ranks/reported_waits.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace detail {
 std::optional<JobEfficiency> efficiency_of(const StepTimes& times) {
   if (!tells_waits(times)) { return std::nullopt; }
   for (const std::vector<std::size_t>& group : groups_of(times)) {
-    const bool compared = group.size() > 1 && times.steps() >= kLeastSteps;
+    const bool compared = group.size() > 1 && times.steps() >= kMinComparedSteps;
     if (compared && hidden_wait_of(times, group).ns > 0) { return std::nullopt; }
   }
-  double most = 0;
+  double max = 0;
   double sum = 0;
   for (std::size_t rank = 0; rank < times.ranks().size(); ++rank) {
     double busy = 0;
     for (std::size_t step = 0; step < times.steps(); ++step) { busy += static_cast<double>(times.busy_ns(rank, step)); }
-    most = std::max(most, busy);
+    max = std::max(max, busy);
     sum += busy;
   }
   const double job = times.job_ns();
-  if (most <= 0 || job <= 0) { return std::nullopt; }
+  if (max <= 0 || job <= 0) { return std::nullopt; }
   JobEfficiency efficiency;
-  efficiency.load_balance = sum / static_cast<double>(times.ranks().size()) / most;
-  efficiency.communication = most / job;
+  efficiency.load_balance = sum / static_cast<double>(times.ranks().size()) / max;
+  efficiency.communication = max / job;
   efficiency.parallel = efficiency.load_balance * efficiency.communication;
   return efficiency;
 }

@@ -14,7 +14,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Of the ranks in it; nothing if these do not tell where they wait (told_waits.hpp), or took no time. Any thread.
+/// Of the ranks in it; nothing if these do not tell where they wait (reported_waits.hpp), or took no time. Any thread.
 std::optional<JobEfficiency> efficiency_of(const StepTimes& times);
 
 /// What share of its steps a group waits: in a pipeline, the bubble of a stage.

@@ -21,8 +21,8 @@ enum SealField : std::size_t { kSealVersionAt = 8, kSealCrcAt = 12, kSealLengthA
 
 /// Of all that is neither the name of the format nor the checksum itself.
 std::uint32_t seal_checksum(std::string_view bytes) noexcept {
-  const std::uint32_t begun = crc32c(bytes.substr(kSealVersionAt, kSealCrcAt - kSealVersionAt));
-  return crc32c(bytes.substr(kSealLengthAt), begun);
+  const std::uint32_t started = crc32c(bytes.substr(kSealVersionAt, kSealCrcAt - kSealVersionAt));
+  return crc32c(bytes.substr(kSealLengthAt), started);
 }
 
 }  // namespace

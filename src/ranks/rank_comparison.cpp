@@ -55,10 +55,10 @@ std::string main_place(const std::vector<RankOfJob>& ranks) {
     ++here.ranks;
     here.rows = bounded_sum(here.rows, main->rows);
   }
-  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
+  const auto max = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
     return std::tie(a.second.ranks, a.second.rows) < std::tie(b.second.ranks, b.second.rows);
   });
-  return most == votes.end() ? "" : most->first;
+  return max == votes.end() ? "" : max->first;
 }
 
 /// Each region's place among those of all ranks, to which new ones are added.
@@ -77,9 +77,9 @@ std::vector<std::size_t> match_regions(const std::vector<JobRegion>& of_rank, Re
 std::vector<std::int64_t> common_steps(const std::vector<const RankSteps::Batches*>& all) {
   std::vector<std::int64_t> common;
   if (all.empty()) { return common; }
-  const auto fewest = std::min_element(all.begin(), all.end(),
-                                       [](const auto* a, const auto* b) { return a->steps.size() < b->steps.size(); });
-  for (const auto& [number, step] : (*fewest)->steps) {
+  const auto min = std::min_element(all.begin(), all.end(),
+                                    [](const auto* a, const auto* b) { return a->steps.size() < b->steps.size(); });
+  for (const auto& [number, step] : (*min)->steps) {
     const bool everywhere =
         std::all_of(all.begin(), all.end(), [n = number](const auto* each) { return each->steps.count(n) != 0; });
     if (everywhere) { common.push_back(number); }
@@ -88,18 +88,18 @@ std::vector<std::int64_t> common_steps(const std::vector<const RankSteps::Batche
 }
 
 /// Leaves out every second of `steps` until they are at most so many. Returns the stride that it has come to.
-std::uint64_t thin_steps(std::vector<std::int64_t>& steps, std::size_t most, std::uint64_t stride) {
-  while (steps.size() > most && stride < RankSteps::kMostStride) {
+std::uint64_t thin_steps(std::vector<std::int64_t>& steps, std::size_t max, std::uint64_t stride) {
+  while (steps.size() > max && stride < RankSteps::kMaxStride) {
     stride *= 2;
     const auto is_left_out = [&](std::int64_t number) { return !is_kept_step(number, stride); };
     steps.erase(std::remove_if(steps.begin(), steps.end(), is_left_out), steps.end());
   }
-  steps.resize(std::min(steps.size(), most));
+  steps.resize(std::min(steps.size(), max));
   return stride;
 }
 
 /// What one rank says of its streams is worth nothing where another one does not.
-bool all_tell_exposed(const std::vector<const RankSteps::Batches*>& batches, std::int64_t number) {
+bool all_report_exposed(const std::vector<const RankSteps::Batches*>& batches, std::int64_t number) {
   return std::all_of(batches.begin(), batches.end(), [number](const auto* each) {
     return each->steps.at(number).exposed_ns != RankSteps::Step::kUnknown;
   });
@@ -107,7 +107,7 @@ bool all_tell_exposed(const std::vector<const RankSteps::Batches*>& batches, std
 
 }  // namespace
 
-ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t most_values) {
+ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t max_values) {
   const std::string path = main_place(ranks);
   std::vector<JobRank> who;
   std::vector<JobRegion> regions;
@@ -124,18 +124,18 @@ ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t mos
     every = std::max(every, each.steps->stride());
   }
   std::vector<std::int64_t> steps = common_steps(batches);
-  every = thin_steps(steps, most_values / (StepTimes::layers(regions.size()) * std::max<std::size_t>(who.size(), 1)),
-                     every);
-  std::vector<bool> tells;
-  tells.reserve(steps.size());
-  for (const std::int64_t number : steps) { tells.push_back(all_tell_exposed(batches, number)); }
-  const auto unexposed = static_cast<std::size_t>(std::count(tells.begin(), tells.end(), false));
+  every =
+      thin_steps(steps, max_values / (StepTimes::layers(regions.size()) * std::max<std::size_t>(who.size(), 1)), every);
+  std::vector<bool> reports;
+  reports.reserve(steps.size());
+  for (const std::int64_t number : steps) { reports.push_back(all_report_exposed(batches, number)); }
+  const auto unexposed = static_cast<std::size_t>(std::count(reports.begin(), reports.end(), false));
   StepTimes times(std::move(who), std::move(regions), steps.size());
   for (std::size_t rank = 0; rank < batches.size(); ++rank) {
     for (std::size_t at = 0; at < steps.size(); ++at) {
       const RankSteps::Step& step = batches[rank]->steps.at(steps[at]);
       times.step_ns(rank, at) = step.ns;
-      if (tells[at]) { times.exposed_ns(rank, at) = static_cast<std::uint64_t>(step.exposed_ns); }
+      if (reports[at]) { times.exposed_ns(rank, at) = static_cast<std::uint64_t>(step.exposed_ns); }
       for (const auto& [region, ns] : step.regions) {
         std::uint64_t& sum = times.region_ns(places[rank][region], rank, at);
         sum = bounded_sum(sum, ns);
@@ -147,11 +147,11 @@ ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t mos
 
 namespace {
 
-constexpr double kLeastExcess = 0.03;
+constexpr double kMinExcess = 0.03;
 constexpr double kStandardErrors = 6;
 constexpr double kDeviations = 4;
 constexpr std::size_t kRanksForDeviation = 8;  // fewer say too little of how ranks differ from each other
-constexpr std::size_t kLeastPositive = 8;      // of ten; with fewer no mean reaches six standard errors
+constexpr std::size_t kMinPositive = 8;        // of ten; with fewer no mean reaches six standard errors
 
 /// By window, then by place in the group.
 std::vector<std::vector<double>> window_excesses(const StepTimes& times, const std::vector<std::size_t>& group) {
@@ -212,8 +212,8 @@ std::vector<RankExcess> excesses_of(const StepTimes& times, const std::vector<st
   for (std::size_t at = 0; at < group.size(); ++at) {
     RankExcess& each = excesses[at];
     // The others' is looked for only where it can decide: of 100 000 ranks nearly all are done here.
-    each.slow = each.mean > kLeastExcess && each.mean > kStandardErrors * each.standard_error &&
-                each.positive >= kLeastPositive;
+    each.slow =
+        each.mean > kMinExcess && each.mean > kStandardErrors * each.standard_error && each.positive >= kMinPositive;
     if (!each.slow || group.size() < kRanksForDeviation) { continue; }
     each.others_deviation = deviation_of_others(excesses, at);
     each.slow = each.mean > kDeviations * each.others_deviation;
@@ -225,12 +225,12 @@ namespace {
 
 Wide bounded(Wide sum, Wide more) noexcept { return more > ~Wide{0} - sum ? ~Wide{0} : sum + more; }
 
-void take_least(RankTotal& least, const RankTotal& other) noexcept {
-  if (other.ns < least.ns || (other.ns == least.ns && other.rank < least.rank)) { least = other; }
+void take_min(RankTotal& min, const RankTotal& other) noexcept {
+  if (other.ns < min.ns || (other.ns == min.ns && other.rank < min.rank)) { min = other; }
 }
 
-void take_most(RankTotal& most, const RankTotal& other) noexcept {
-  if (other.ns > most.ns || (other.ns == most.ns && other.rank < most.rank)) { most = other; }
+void take_max(RankTotal& max, const RankTotal& other) noexcept {
+  if (other.ns > max.ns || (other.ns == max.ns && other.rank < max.rank)) { max = other; }
 }
 
 }  // namespace
@@ -250,15 +250,15 @@ double RankSpread::stdev_ns() const noexcept {
 
 double RankSpread::imbalance() const noexcept {
   const double mean = mean_ns();
-  return mean > 0 ? static_cast<double>(most.ns) / mean - 1 : 0.0;
+  return mean > 0 ? static_cast<double>(max.ns) / mean - 1 : 0.0;
 }
 
 void add_rank(RankSpread& spread, std::uint32_t rank, std::uint64_t total_ns) noexcept {
   ++spread.ranks;
   spread.sum_ns = bounded(spread.sum_ns, total_ns);
   spread.squares = bounded(spread.squares, static_cast<Wide>(total_ns) * total_ns);
-  take_least(spread.least, {total_ns, rank});
-  take_most(spread.most, {total_ns, rank});
+  take_min(spread.min, {total_ns, rank});
+  take_max(spread.max, {total_ns, rank});
   spread.totals_us.add(histogram_value(total_ns));
 }
 
@@ -266,8 +266,8 @@ void merge_into(RankSpread& spread, const RankSpread& from) noexcept {
   spread.ranks += from.ranks;
   spread.sum_ns = bounded(spread.sum_ns, from.sum_ns);
   spread.squares = bounded(spread.squares, from.squares);
-  take_least(spread.least, from.least);
-  take_most(spread.most, from.most);
+  take_min(spread.min, from.min);
+  take_max(spread.max, from.max);
   spread.totals_us.merge(from.totals_us);
 }
 
@@ -330,9 +330,9 @@ Imbalance imbalance_of(const StepTimes& times, const std::vector<std::size_t>& g
     std::vector<double> busy;
     busy.reserve(group.size());
     for (const std::size_t rank : group) { busy.push_back(static_cast<double>(times.busy_ns(rank, step))); }
-    const auto most = std::max_element(busy.begin(), busy.end());
-    ++slowest[static_cast<std::size_t>(most - busy.begin())];
-    const double largest = *most;
+    const auto max = std::max_element(busy.begin(), busy.end());
+    ++slowest[static_cast<std::size_t>(max - busy.begin())];
+    const double largest = *max;
     const double middle = median(std::move(busy));
     imbalance.ns += largest - middle;
     imbalance.busy_ns += middle;

@@ -35,7 +35,7 @@ std::vector<std::vector<std::size_t>> groups_of(const StepTimes& times);
 
 /// The excess of each of `group`, in its order. A rank is slow if its mean excess is above 3 %, above 6 standard errors
 /// and, from 8 ranks on, above 4 x 1.4826 x MAD of the others' excesses, and positive in 8 of 10 windows. REQUIRES: two
-/// ranks or more, and kLeastSteps.
+/// ranks or more, and kMinComparedSteps.
 std::vector<RankExcess> excesses_of(const StepTimes& times, const std::vector<std::size_t>& group);
 
 /// A total in ns, and the rank that has it.
@@ -52,8 +52,8 @@ struct RankSpread {
   std::uint64_t ranks = 0;  ///< that have a total
   Wide sum_ns = 0;          ///< of a job's ranks, 64 bits may not hold it: 100 000 ranks pass them in two days
   Wide squares = 0;         ///< in ns squared; stays at 2^128 - 1 rather than wrap
-  RankTotal least{~std::uint64_t{0}};
-  RankTotal most;
+  RankTotal min{~std::uint64_t{0}};
+  RankTotal max;
   Histogram totals_us;  ///< one count a rank, in us: in ns a run of more than 19.5 h would have no place
 
   double mean_ns() const noexcept;
@@ -83,7 +83,7 @@ struct Imbalance {
   bool exceeds_noise() const noexcept;
 };
 
-/// Of the ranks at these places. REQUIRES: two ranks or more, and kLeastSteps.
+/// Of the ranks at these places. REQUIRES: two ranks or more, and kMinComparedSteps.
 Imbalance imbalance_of(const StepTimes& times, const std::vector<std::size_t>& group);
 
 }  // namespace detail

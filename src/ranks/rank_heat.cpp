@@ -41,8 +41,8 @@ std::vector<double> excess_in_groups(const std::vector<double>& busy,
 }
 
 int in_thousandths(double share) noexcept {
-  constexpr double kMost = 99'999;
-  return static_cast<int>(std::lround(std::min(1000 * share, kMost)));
+  constexpr double kMax = 99'999;
+  return static_cast<int>(std::lround(std::min(1000 * share, kMax)));
 }
 
 void add_ranks(const StepTimes& times, const std::vector<std::vector<std::size_t>>& groups, RankHeat& heat) {
@@ -62,9 +62,9 @@ RankHeat heat_of(const StepTimes& times, const std::vector<std::int64_t>& number
   if (ranks < 2 || times.steps() == 0 || numbers.size() != times.steps()) { return heat; }
   const std::vector<std::vector<std::size_t>> groups = groups_of(times);
   add_ranks(times, groups, heat);
-  heat.ranks_a_row = parts_of(ranks, RankHeat::kMostRows);
+  heat.ranks_a_row = parts_of(ranks, RankHeat::kMaxRows);
   const std::size_t rows = parts_of(ranks, heat.ranks_a_row);
-  const std::size_t a_column = parts_of(times.steps(), std::min(RankHeat::kMostColumns, RankHeat::kMostCells / rows));
+  const std::size_t a_column = parts_of(times.steps(), std::min(RankHeat::kMaxColumns, RankHeat::kMaxCells / rows));
   const std::size_t columns = parts_of(times.steps(), a_column);
   heat.cells.resize(rows * columns);
   for (std::size_t column = 0; column < columns; ++column) {

@@ -20,9 +20,9 @@ struct BusyRank {
 
 /// How busy ranks are, and when: ranks by steps. Of many ranks neighbours share a row, of many steps a column.
 struct RankHeat {
-  static constexpr std::size_t kMostRows = 256;
-  static constexpr std::size_t kMostColumns = 400;
-  static constexpr std::size_t kMostCells = 24'000;
+  static constexpr std::size_t kMaxRows = 256;
+  static constexpr std::size_t kMaxColumns = 400;
+  static constexpr std::size_t kMaxCells = 24'000;
 
   std::vector<BusyRank> ranks;  ///< all of them, in their order
   std::size_t ranks_a_row = 1;

@@ -72,7 +72,7 @@ std::int64_t exposed_ns(const Snapshot& snapshot, const Row& row) {
 std::size_t values_of_a_rank(std::size_t ranks) noexcept {
   constexpr std::size_t kOfAll = std::size_t{1} << 23U;
   const std::size_t count = std::max<std::size_t>(ranks, 1);
-  return std::min(std::clamp<std::size_t>(kOfAll / count, 1U << 10U, 1U << 16U), kMostComparedValues / count);
+  return std::min(std::clamp<std::size_t>(kOfAll / count, 1U << 10U, 1U << 16U), kMaxComparedValues / count);
 }
 
 /// Numbers may all be odd, or all end in 1: so they are mixed first (the finalizer of MurmurHash3).
@@ -110,7 +110,7 @@ RankSteps::Step RankSteps::step_of(const Snapshot& snapshot, const Row& row, std
 }
 
 void RankSteps::thin() {
-  const bool none = stride_ >= kMostStride;
+  const bool none = stride_ >= kMaxStride;
   if (!none) { stride_ *= 2; }
   for (Batches& each : series_) {
     for (auto at = each.steps.begin(); at != each.steps.end();) {
@@ -137,22 +137,22 @@ void RankSteps::add(const Snapshot& snapshot, const std::vector<Row>& rows) {
     if (!is_new) { continue; }
     step->second = step_of(snapshot, row, batch, named);
     values_ += step->second.values();
-    while (values_ > most_values_) { thin(); }
+    while (values_ > max_values_) { thin(); }
   }
 }
 
 const RankSteps::Batches* RankSteps::main_batches() const noexcept {
-  const auto most = std::max_element(series_.begin(), series_.end(),
-                                     [](const Batches& a, const Batches& b) { return a.rows < b.rows; });
-  return most == series_.end() || most->rows == 0 ? nullptr : &*most;
+  const auto max = std::max_element(series_.begin(), series_.end(),
+                                    [](const Batches& a, const Batches& b) { return a.rows < b.rows; });
+  return max == series_.end() || max->rows == 0 ? nullptr : &*max;
 }
 
 const RankSteps::Batches* RankSteps::batches_at(const std::string& path) const noexcept {
-  const Batches* most = nullptr;
+  const Batches* max = nullptr;
   for (const Batches& each : series_) {
-    if (each.rows != 0 && each.path == path && (most == nullptr || most->rows < each.rows)) { most = &each; }
+    if (each.rows != 0 && each.path == path && (max == nullptr || max->rows < each.rows)) { max = &each; }
   }
-  return most;
+  return max;
 }
 
 // The steps of a rank as bytes: stride; regions: name, kind, whether on streams; series: path, rows, steps. A step has
@@ -242,7 +242,7 @@ class RankStepsBytes {
     RankSteps steps(~std::size_t{0});
     in.number(steps.stride_);
     const std::uint64_t stride = steps.stride_;
-    if (stride == 0 || (stride & (stride - 1)) != 0 || stride > RankSteps::kMostStride) {
+    if (stride == 0 || (stride & (stride - 1)) != 0 || stride > RankSteps::kMaxStride) {
       refuse_steps("their stride cannot be");
     }
     in.list(steps.regions_, [](Decoder& inner, JobRegion& region) {
@@ -260,7 +260,7 @@ class RankStepsBytes {
       read_steps(inner, batches, steps);
     });
     if (!in.ok()) { refuse_steps("their bytes are cut off"); }
-    steps.most_values_ = steps.values_;
+    steps.max_values_ = steps.values_;
     return steps;
   }
 

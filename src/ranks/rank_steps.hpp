@@ -23,7 +23,7 @@ namespace detail {
 /// The steps of a run are cut into so many windows, one behind the other.
 inline constexpr std::size_t kStepWindows = 10;
 /// From so many steps on ranks are compared: below, a window has no median worth the name.
-inline constexpr std::size_t kLeastSteps = 3 * kStepWindows;
+inline constexpr std::size_t kMinComparedSteps = 3 * kStepWindows;
 
 /// The steps [first, last).
 struct StepWindow {
@@ -37,10 +37,10 @@ constexpr StepWindow step_window(std::size_t window, std::size_t steps) noexcept
   return {window * steps / kStepWindows, (window + 1) * steps / kStepWindows};
 }
 
-/// Of values by step, the median of each window. REQUIRES: kLeastSteps values. Any thread.
+/// Of values by step, the median of each window. REQUIRES: kMinComparedSteps values. Any thread.
 std::vector<double> window_medians(const std::vector<double>& by_step);
 /// The distance of each value from the median of its window, widened by what the median of few values is too near to
-/// them. What lasts for a window is in none of them. REQUIRES: kLeastSteps values. Any thread.
+/// them. What lasts for a window is in none of them. REQUIRES: kMinComparedSteps values. Any thread.
 std::vector<double> window_distances(const std::vector<double>& by_step);
 
 /// A rank among those that are compared.
@@ -184,10 +184,10 @@ class RankSteps {
     std::map<std::int64_t, Step> steps;  ///< by number; of equal ones the first
   };
   /// No stride is larger. A rank of which a single step is beyond the bound keeps none, and says this stride.
-  static constexpr std::uint64_t kMostStride = std::uint64_t{1} << 62U;
+  static constexpr std::uint64_t kMaxStride = std::uint64_t{1} << 62U;
 
   /// Keeps at most so many values of all its series together.
-  explicit RankSteps(std::size_t most_values = 1) : most_values_(most_values) {}
+  explicit RankSteps(std::size_t max_values = 1) : max_values_(max_values) {}
 
   /// Takes the rows of a snapshot of the rank.
   void add(const Snapshot& snapshot) { add(snapshot, snapshot.rows); }
@@ -212,7 +212,7 @@ class RankSteps {
   Step step_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
   void thin();
 
-  std::size_t most_values_;
+  std::size_t max_values_;
   std::size_t values_ = 0;
   std::uint64_t stride_ = 1;
   std::vector<Batches> series_;
@@ -226,10 +226,10 @@ std::string pack(const RankSteps& steps);
 RankSteps unpack_steps(std::string_view bytes);
 
 /// Ranks x steps x (regions + 2) of a comparison are at most so many.
-inline constexpr std::size_t kMostComparedValues = std::size_t{1} << 25U;
+inline constexpr std::size_t kMaxComparedValues = std::size_t{1} << 25U;
 
 /// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each as long as that is not beyond
-/// kMostComparedValues of all, and 2^16 at most.
+/// kMaxComparedValues of all, and 2^16 at most.
 std::size_t values_of_a_rank(std::size_t ranks) noexcept;
 
 /// Whether a step of that number is among those of which about one in `stride` is kept. REQUIRES: a power of two.
@@ -251,8 +251,8 @@ struct ComparedSteps {
 };
 
 /// The steps that all these ranks have at the place where most ranks have most steps. Ranks without rows there are left
-/// out. Of steps that make more than `most_values`, every second, fourth and so on is taken. None in common: 0 steps.
-ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t most_values = kMostComparedValues);
+/// out. Of steps that make more than `max_values`, every second, fourth and so on is taken. None in common: 0 steps.
+ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t max_values = kMaxComparedValues);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

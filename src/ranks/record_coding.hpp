@@ -51,10 +51,10 @@ void visit_spread(Coder& coder, Spread& spread, std::uint64_t& unbinned, std::st
   coder.number(spread.ranks);
   visit_wide(coder, spread.sum_ns);
   visit_wide(coder, spread.squares);
-  coder.number(spread.least.ns);
-  coder.number(spread.least.rank);
-  coder.number(spread.most.ns);
-  coder.number(spread.most.rank);
+  coder.number(spread.min.ns);
+  coder.number(spread.min.rank);
+  coder.number(spread.max.ns);
+  coder.number(spread.max.rank);
   coder.number(unbinned);
   coder.text(counts);
 }

@@ -133,7 +133,7 @@ class RecordPacker {
     spread.ranks = 1;
     spread.sum_ns = ns;
     spread.squares = static_cast<Wide>(ns) * ns;
-    spread.least = spread.most = {ns, rank_};
+    spread.min = spread.max = {ns, rank_};
     std::uint64_t unbinned = 0;
     const std::string counts = counts_of_one(histogram_value(ns));
     std::string_view spelled = counts;

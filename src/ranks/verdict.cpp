@@ -156,7 +156,7 @@ RankVerdict verdict_of(const StepTimes& times, const std::vector<std::size_t>& g
   verdict.ranks = group;
   if (group.size() < 2) {
     verdict.state = RanksAre::alone;
-  } else if (times.steps() < kLeastSteps) {
+  } else if (times.steps() < kMinComparedSteps) {
     verdict.state = RanksAre::too_short;
   } else {
     verdict.excesses = excesses_of(times, group);
@@ -168,12 +168,12 @@ RankVerdict verdict_of(const StepTimes& times, const std::vector<std::size_t>& g
       verdict.state = RanksAre::slowed;
       verdict.slowdown = slowdown_of(times, verdict);
     } else if (!verdict.tells_waits || verdict.imbalance.busy_ns <= 0) {
-      verdict.state = RanksAre::untold;
+      verdict.state = RanksAre::unreported;
     } else if (verdict.imbalance.exceeds_noise()) {
       verdict.state = RanksAre::imbalanced;
     } else {
       verdict.hidden = hidden_wait_of(times, group);
-      verdict.state = verdict.hidden.ns > 0 ? RanksAre::untold : RanksAre::alike;
+      verdict.state = verdict.hidden.ns > 0 ? RanksAre::unreported : RanksAre::alike;
     }
   }
   verdict.finding = finding_of(times, verdict);
@@ -197,7 +197,7 @@ std::vector<RankVerdict> verdicts_of(const StepTimes& times) {
 
 namespace {
 
-constexpr std::size_t kMostNamedRanks = 8;  // more are counted
+constexpr std::size_t kMaxNamedRanks = 8;  // more are counted
 constexpr std::size_t kNameColumns = 60;
 
 std::string shown(const std::string& name) { return fit_end(printable(name), kNameColumns); }
@@ -207,7 +207,7 @@ std::string who(const StepTimes& times, const SlowRank& slowdown) {
   const std::vector<std::size_t>& ranks = slowdown.ranks;
   const std::string host = shown(times.ranks()[ranks.front()].host);
   std::string numbers;
-  const std::size_t named = ranks.size() > kMostNamedRanks ? kMostNamedRanks - 1 : ranks.size();
+  const std::size_t named = ranks.size() > kMaxNamedRanks ? kMaxNamedRanks - 1 : ranks.size();
   for (std::size_t at = 0; at < named; ++at) {
     const bool last = at + 1 == ranks.size();
     numbers += detail::format("{}{}", at == 0 ? "" : last ? " and " : ", ", times.ranks()[ranks[at]].number);
@@ -248,9 +248,9 @@ std::string imbalance_sentence(const StepTimes& times, const RankVerdict& verdic
 
 /// Place in the verdict's ranks of the one with the largest excess.
 std::size_t busiest(const RankVerdict& verdict) {
-  const auto most = std::max_element(verdict.excesses.begin(), verdict.excesses.end(),
-                                     [](const RankExcess& a, const RankExcess& b) { return a.mean < b.mean; });
-  return static_cast<std::size_t>(most - verdict.excesses.begin());
+  const auto max = std::max_element(verdict.excesses.begin(), verdict.excesses.end(),
+                                    [](const RankExcess& a, const RankExcess& b) { return a.mean < b.mean; });
+  return static_cast<std::size_t>(max - verdict.excesses.begin());
 }
 
 std::string alike_sentence(const StepTimes& times, const RankVerdict& verdict) {
@@ -261,7 +261,7 @@ std::string alike_sentence(const StepTimes& times, const RankVerdict& verdict) {
       100 * verdict.excesses[at].standard_error, times.steps());
 }
 
-std::string untold_sentence(const StepTimes& times, const RankVerdict& verdict) {
+std::string unreported_sentence(const StepTimes& times, const RankVerdict& verdict) {
   constexpr const char* kCure = "A Scope of takt::Comm around what waits for other ranks tells";
   if (verdict.imbalance.busy_ns <= 0) {
     return detail::format("the ranks{} are not compared: most of them did nothing but wait", of_group(verdict));
@@ -289,11 +289,11 @@ std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
       return imbalance_sentence(times, verdict);
     case RanksAre::alike:
       return alike_sentence(times, verdict);
-    case RanksAre::untold:
-      return untold_sentence(times, verdict);
+    case RanksAre::unreported:
+      return unreported_sentence(times, verdict);
     case RanksAre::too_short:
       return detail::format("the ranks{} are not compared: {} steps are too few, it takes {}", of_group(verdict),
-                            times.steps(), kLeastSteps);
+                            times.steps(), kMinComparedSteps);
     case RanksAre::alone:
       break;
   }
@@ -309,7 +309,7 @@ const char* id_of_verdict(const RankVerdict& verdict) {
       return "imbalance";
     case RanksAre::alike:
       return "ranks_alike";
-    case RanksAre::untold:
+    case RanksAre::unreported:
       return "waits_untold";
     case RanksAre::too_short:
       return "too_few_steps";
@@ -336,7 +336,7 @@ Finding finding_of(const StepTimes& times, const RankVerdict& verdict) {
   finding.evidence = {{"ranks", static_cast<double>(verdict.ranks.size()), "ranks"},
                       {"steps", static_cast<double>(times.steps()), "steps"}};
   if (verdict.state == RanksAre::too_short) {
-    finding.evidence.push_back({"steps_needed", static_cast<double>(kLeastSteps), "steps"});
+    finding.evidence.push_back({"steps_needed", static_cast<double>(kMinComparedSteps), "steps"});
   }
   if (verdict.state == RanksAre::alone) {
     finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.ranks.front()].number), ""});
@@ -350,7 +350,7 @@ Finding finding_of(const StepTimes& times, const RankVerdict& verdict) {
         {"slowest_rank", static_cast<double>(times.ranks()[verdict.imbalance.slowest].number), ""});
     finding.evidence.push_back({"slowest_in_steps", static_cast<double>(verdict.imbalance.slowest_steps), "steps"});
   }
-  if (verdict.state == RanksAre::untold && verdict.tells_waits && verdict.imbalance.busy_ns > 0) {
+  if (verdict.state == RanksAre::unreported && verdict.tells_waits && verdict.imbalance.busy_ns > 0) {
     finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.hidden.rank].number), ""});
     finding.evidence.push_back({"longer", verdict.hidden.ns, "ns"});
     finding.evidence.push_back({"shorter", verdict.hidden.others_ns, "ns"});

@@ -4,7 +4,7 @@
 
 #include "ranks/rank_comparison.hpp"
 #include "ranks/rank_steps.hpp"
-#include "ranks/told_waits.hpp"
+#include "ranks/reported_waits.hpp"
 
 #include <takt/snapshot.hpp>
 
@@ -20,9 +20,9 @@ enum class RanksAre {
   slowed,      ///< one or several make the others wait
   imbalanced,  ///< steps wait for their slowest rank by more than noise explains, and no rank stands out
   alike,
-  untold,     ///< no region tells where they wait for each other
-  too_short,  ///< there are fewer steps than it takes
-  alone       ///< one rank, that none can be compared with
+  unreported,  ///< no region tells where they wait for each other
+  too_short,   ///< there are fewer steps than it takes
+  alone        ///< one rank, that none can be compared with
 };
 
 /// What slow ranks do to the others of their group.

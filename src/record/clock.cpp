@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/clock.hpp"
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 
 #include <takt/detail/hot.hpp>
 
@@ -186,14 +186,14 @@ void Clock::note_error(double ppm) noexcept {
 /// By how much the rate of the system's clock differs from the reference since it is used, at most: NTP slews the one
 /// and not the other. Over a short time the two readings say nothing, and it is what the kernel lets NTP do at most.
 double Clock::slewed_ppm() const noexcept {
-  constexpr double kMostPpm = 500;
+  constexpr double kMaxPpm = 500;
   constexpr double kShortNs = 10e6;
   const std::uint64_t before = hardware_.reference_ns();
   const std::uint64_t monotonic = hardware_.monotonic_ns() - monotonic_zero_.load(std::memory_order_relaxed);
   const std::uint64_t after = hardware_.reference_ns();
   const std::uint64_t zero = monotonic_raw_zero_.load(std::memory_order_relaxed);
   const auto raw = static_cast<double>(before - zero);
-  if (raw < kShortNs) { return kMostPpm; }
+  if (raw < kShortNs) { return kMaxPpm; }
   const double differs = std::abs(static_cast<double>(monotonic) - raw) + static_cast<double>(after - before) + 100;
   return differs / raw * 1e6;
 }
@@ -223,7 +223,7 @@ bool Clock::recheck() noexcept {
     monotonic_base_ns_.store(reached, std::memory_order_relaxed);
     fallbacks_.fetch_add(1, std::memory_order_relaxed);
     use_monotonic("the counter left CLOCK_MONOTONIC_RAW by more than 50 ppm while running");
-    report_fault("clock",
+    report_error("clock",
                  "the processor's counter no longer agrees with CLOCK_MONOTONIC_RAW; timing goes on with "
                  "clock_gettime, regions open meanwhile are discarded. TAKT_CLOCK=monotonic avoids the counter.");
   } else if (here.ns - first_.ns >= next_refine_ns_ && count < segment_.size()) {
@@ -257,21 +257,21 @@ void Clock::measure_resolution() noexcept {
   constexpr int kReads = 100;
   const ClockSource source = this->source();
   bool stood = false;
-  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t min = ~std::uint64_t{0};
   std::uint64_t factor = 0;
   std::uint64_t last = ticks(source);
   for (int read = 0; read < kReads; ++read) {
     const std::uint64_t now = ticks(source);
     const std::uint64_t step = now > last ? now - last : 0;  // on another core it may stand a little behind
     stood = stood || step == 0;
-    if (step != 0) { least = std::min(least, step); }
+    if (step != 0) { min = std::min(min, step); }
     factor = std::gcd(factor, step);
     last = now;
   }
   if (factor == 0) { return; }
   const double counter_ns = static_cast<double>(segment_[0].multiplier) / 4294967296.0;
   const double tick_ns = source == ClockSource::counter ? counter_ns : 1;
-  resolution_ns_ = std::max(1.0, static_cast<double>(stood ? least : factor) * tick_ns);
+  resolution_ns_ = std::max(1.0, static_cast<double>(stood ? min : factor) * tick_ns);
 }
 
 /// What a region with nothing in it reports: the clock read that ends it, and the two stores between.
@@ -308,7 +308,7 @@ ClockInfo Clock::info() const {
   return info;
 }
 
-void Ruler::start_at(std::uint64_t ticks) noexcept {
+void ClockConverter::start_at(std::uint64_t ticks) noexcept {
   segments_ = clock_->segments();  // before they are read, so that go_on() notices one that comes meanwhile
   const Clock::Segment segment = clock_->segment(source_, ticks);
   origin_ticks_ = ticks;
@@ -327,7 +327,7 @@ void Ruler::start_at(std::uint64_t ticks) noexcept {
   longest_step_ = short_ways ? kLongestStep : 0;
 }
 
-TAKT_COLD void Ruler::go_far(Event event) noexcept { start_at(unwrap(event, last_ticks())); }
+TAKT_COLD void ClockConverter::go_far(Event event) noexcept { start_at(unwrap(event, last_ticks())); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

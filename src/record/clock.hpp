@@ -139,10 +139,11 @@ class Clock {
 
 /// Tells the times of the events of one thread, one after the other, on the axis of Clock::to_ns and to the same
 /// nanosecond. From one event to the next the way is short and mostly needs 64 bits only: that is the fast way.
-class Ruler {
+class ClockConverter {
  public:
   /// \param last_ticks of the event before the first.
-  Ruler(const Clock& clock, ClockSource source, std::uint64_t last_ticks) noexcept : clock_(&clock), source_(source) {
+  ClockConverter(const Clock& clock, ClockSource source, std::uint64_t last_ticks) noexcept
+      : clock_(&clock), source_(source) {
     start_at(last_ticks);
   }
 

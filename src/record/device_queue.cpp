@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "record/device_look.hpp"
+#include "record/device_query.hpp"
 #include "record/names.hpp"
 #include "record/recorder.hpp"
 
@@ -69,14 +69,14 @@ TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, 
 
 std::atomic<std::uint32_t> records_in_flight{kRecordsInFlight};
 
-DeviceQueue::Lane* DeviceQueue::lane_with_room(StreamRef stream) noexcept {
+DeviceQueue::Lane* DeviceQueue::lane_with_space(StreamRef stream) noexcept {
   Lane* lane = lane_of(stream);
   return lane == nullptr || lane->tail - lane->head >= kPending ? nullptr : lane;
 }
 
-bool DeviceQueue::make_room(Recorder& recorder, StreamRef stream) noexcept {
+bool DeviceQueue::make_space(Recorder& recorder, StreamRef stream) noexcept {
   poll(recorder, stream);
-  return has_room(stream);
+  return has_space(stream);
 }
 
 bool DeviceQueue::opened(std::uint32_t id, const DeviceBegin& begin) noexcept {
@@ -145,7 +145,7 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
   for (Lane* lane : lane_) {
     if (lane->head != lane->tail) { continue; }
     lane->stream = stream;
-    lane->patience.polled(0, 0);
+    lane->timeout.polled(0, 0);
     return lane;
   }
   return nullptr;
@@ -153,8 +153,8 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
 
 void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool warmup, const DeviceBegin& begin,
                         const DeviceBegin& end) noexcept {
-  Lane* lane = lane_with_room(begin.stream);  // it may have filled up while the region was open
-  if (TAKT_UNLIKELY(lane == nullptr) && make_room(recorder, begin.stream)) { lane = lane_with_room(begin.stream); }
+  Lane* lane = lane_with_space(begin.stream);  // it may have filled up while the region was open
+  if (TAKT_UNLIKELY(lane == nullptr) && make_space(recorder, begin.stream)) { lane = lane_with_space(begin.stream); }
   if (lane == nullptr) {
     recorder.device_skipped(node->key, series);
     begin.release();
@@ -165,7 +165,7 @@ void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool
   if (TAKT_UNLIKELY(end.submitted_ns != 0) && lane->times == nullptr) { lane->times = allocate<Times>(&budget_); }
   if (lane->times != nullptr) { lane->times->of[place] = {begin.submitted_ns, end.submitted_ns}; }
   lane->span[place] = Span{begin.mark, end.mark, node, series, series == nullptr ? 0 : series->row(), warmup};
-  if (series != nullptr) { series->device_begun(); }
+  if (series != nullptr) { series->device_started(); }
   const Recorder::Change change(recorder);
   node->begin_write(recorder.tree().position());
   node->device_pending.add(1);
@@ -188,20 +188,20 @@ void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
 
 void DeviceQueue::poll_if_due(Recorder& recorder, StreamRef stream) noexcept {
   Lane* lane = find(stream);
-  if (lane == nullptr || lane->tail - lane->head < kAskedAt || !lane->patience.is_over()) { return; }
+  if (lane == nullptr || lane->tail - lane->head < kAskedAt || !lane->timeout.is_over()) { return; }
   poll_lane(recorder, *lane, false);
 }
 
 void DeviceQueue::poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept {
   const std::uint64_t before = lane.head == lane.tail ? 0 : pending_.own();
   take_in(recorder, lane, all);
-  lane.patience.polled(before, pending_.own());
+  lane.timeout.polled(before, pending_.own());
 }
 
 void DeviceQueue::take_in(Recorder& recorder, Lane& lane, bool all) noexcept {
   const StreamRef stream = lane.stream;
   const std::uint32_t tail = lane.tail;
-  DeviceLook asking(stream);
+  DeviceQuery asking(stream);
   const auto look = [&](std::uint32_t at) {
     Span& span = lane.span[at % kPending];
     if (span.done) { return true; }
@@ -259,12 +259,12 @@ void DeviceQueue::settle(Recorder& recorder, Lane& lane, Span& span, Elapsed res
 TAKT_COLD void DeviceQueue::trace(const Recorder& recorder, const Lane& lane, const Span& span) noexcept {
   Outbox* outbox = recorder.outbox();
   if (outbox == nullptr) { return; }
-  const Seen seen = look_where(lane.stream, span, recorder.clock());
+  const Seen seen = check_span(lane.stream, span, recorder.clock());
   outbox->put(place_of(recorder, lane, span, seen), Record::Type::device_span);
 }
 
 /// Of a span whose marks have been reached, and are still held.
-DeviceQueue::Seen DeviceQueue::look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept {
+DeviceQueue::Seen DeviceQueue::check_span(StreamRef stream, const Span& span, const Clock& clock) noexcept {
   Seen seen;
   seen.at_ns = clock.now_ns();
   seen.placed = stream.ops->locate != nullptr && stream.ops->locate(stream.handle, span.begin, seen.begin) &&
@@ -298,7 +298,7 @@ DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lan
   return record;
 }
 
-void DeviceQueue::abandon(Recorder& recorder) noexcept {
+void DeviceQueue::drop(Recorder& recorder) noexcept {
   for (unsigned index = 0; index < lanes_.own(); ++index) {
     Lane& lane = *lane_[index];
     for (; lane.head != lane.tail; ++lane.head) {

@@ -48,9 +48,9 @@ class DeviceQueue {
   explicit DeviceQueue(MemoryBudget& budget) noexcept : budget_(budget) {}
 
   /// Whether another span on `stream` can be waited for.
-  bool has_room(StreamRef stream) noexcept { return lane_with_room(stream) != nullptr; }
+  bool has_space(StreamRef stream) noexcept { return lane_with_space(stream) != nullptr; }
   /// Where there is none: takes in what is ready. Whether there is room then.
-  bool make_room(Recorder& recorder, StreamRef stream) noexcept;
+  bool make_space(Recorder& recorder, StreamRef stream) noexcept;
   /// Keeps the begin of region `id`. Takes over the mark; returns false, having released it, where there is no room.
   bool opened(std::uint32_t id, const DeviceBegin& begin) noexcept;
   /// The stream of region `id`, whose begin stays where it is. Any thread that may end the region.
@@ -70,9 +70,9 @@ class DeviceQueue {
   /// All of one stream; of every one where that has no lane.
   void poll(Recorder& recorder, StreamRef stream) noexcept;
   /// The same for one stream, at the end of a region inside a step, where kAskedAt spans are pending there: questions
-  /// share the driver's locks with launches. Not where the device had nothing when it was asked last (Patience).
+  /// share the driver's locks with launches. Not where the device had nothing when it was asked last (PollBackoff).
   void poll_if_due(Recorder& recorder, StreamRef stream) noexcept;
-  void abandon(Recorder& recorder) noexcept;
+  void drop(Recorder& recorder) noexcept;
 
   std::uint64_t pending() const noexcept { return pending_.get(); }
 
@@ -111,7 +111,7 @@ class DeviceQueue {
     std::uint32_t head = 0;
     std::uint32_t tail = 0;
     std::uint32_t probe = 0;
-    Patience patience;
+    PollBackoff timeout;
     Span span[kPending];
   };
 
@@ -121,11 +121,11 @@ class DeviceQueue {
   void take_in(Recorder& recorder, Lane& lane, bool all) noexcept;
   void settle(Recorder& recorder, Lane& lane, Span& span, Elapsed result) noexcept;
   static void trace(const Recorder& recorder, const Lane& lane, const Span& span) noexcept;
-  static Seen look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept;
+  static Seen check_span(StreamRef stream, const Span& span, const Clock& clock) noexcept;
   static DeviceSpanRecord place_of(const Recorder& recorder, const Lane& lane, const Span& span,
                                    const Seen& seen) noexcept;
   /// nullptr: there is none for another span.
-  Lane* lane_with_room(StreamRef stream) noexcept;
+  Lane* lane_with_space(StreamRef stream) noexcept;
 
   MemoryBudget& budget_;
   std::array<Open, kOpen> open_;
@@ -137,7 +137,7 @@ class DeviceQueue {
 /// Adds the length of a span.
 void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* budget) noexcept;
 
-/// See most_in_flight(). Drivers are said to hold about 1 000 entries a stream, kernels of the program among them.
+/// See max_in_flight(). Drivers are said to hold about 1 000 entries a stream, kernels of the program among them.
 constexpr std::uint32_t kRecordsInFlight = 256;
 extern std::atomic<std::uint32_t> records_in_flight;
 
@@ -145,17 +145,17 @@ extern std::atomic<std::uint32_t> records_in_flight;
 /// seen. Any thread.
 class DeviceKinds {
  public:
-  static constexpr unsigned kMost = 16;  ///< further ones are timed, but have no place in reports
+  static constexpr unsigned kMax = 16;  ///< further ones are timed, but have no place in reports
   void add(const DeviceOps* ops) noexcept;
   /// From now on `hook` is called when a kind is first seen, on the thread that does.
   void on_new(bool (*hook)() noexcept) noexcept { hook_.store(hook, std::memory_order_release); }  // pairs with add()
   /// nullptr beyond the last one.
   const DeviceOps* at(unsigned index) const noexcept {
-    return index < kMost ? ops_[index].load(std::memory_order_acquire) : nullptr;  // pairs with add()
+    return index < kMax ? ops_[index].load(std::memory_order_acquire) : nullptr;  // pairs with add()
   }
 
  private:
-  std::array<std::atomic<const DeviceOps*>, kMost> ops_{};
+  std::array<std::atomic<const DeviceOps*>, kMax> ops_{};
   std::atomic<bool (*)() noexcept> hook_{nullptr};
 };
 DeviceKinds& device_kinds() noexcept;

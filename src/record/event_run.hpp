@@ -28,7 +28,7 @@ constexpr Event skipped_event(KeyIndex key) noexcept { return Event{key} << kCod
 /// Whether `event` is a begin or an end.
 constexpr bool has_time(Event event) noexcept { return (event & kCodeMask) < kFirstTimelessCode; }
 /// The key that `event` begins a region of; kNoKey where it is no begin.
-constexpr KeyIndex begun_key(Event event) noexcept {
+constexpr KeyIndex started_key(Event event) noexcept {
   const Event code = event & kCodeMask;
   return code >= kBeginCode && has_time(event) ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
 }
@@ -105,7 +105,7 @@ TAKT_ALWAYS_INLINE std::uint32_t visit_events(const EventRun& run, Visitor&& vis
 
 /// Whether an event of `run` begins the region `id`.
 inline bool begins_among(const EventRun& run, std::uint32_t id) noexcept {
-  return id >= run.place && id < run.end() && begun_key(run.words[id - run.place]) != kNoKey;
+  return id >= run.place && id < run.end() && started_key(run.words[id - run.place]) != kNoKey;
 }
 
 /// Whether an event of `run` ends the region `id`.

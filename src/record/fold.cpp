@@ -12,21 +12,25 @@ struct Fold::Plain : EventVisitor {
   static constexpr bool kTakesLeaves = true;
 
   Plain(Fold& owner, const EventRun& events) noexcept
-      : fold(owner), tree(owner.tree_), ruler(owner.ruler_), run(events), before(events.position - events.place) {}
+      : fold(owner),
+        tree(owner.tree_),
+        converter(owner.converter_),
+        run(events),
+        before(events.position - events.place) {}
 
   TAKT_ALWAYS_INLINE bool begin(std::uint64_t place, Event event, std::uint64_t key) const noexcept {
-    tree.begin(key, static_cast<std::uint32_t>(place), ruler.ns_of(event));
+    tree.begin(key, static_cast<std::uint32_t>(place), converter.ns_of(event));
     return true;
   }
   TAKT_ALWAYS_INLINE bool end(std::uint64_t place, Event event, std::uint32_t id) const noexcept {
-    fold.last_ended_ = tree.end(id, ruler.ns_of(event), before + place);
+    fold.last_ended_ = tree.end(id, converter.ns_of(event), before + place);
     if (TAKT_UNLIKELY(fold.last_ended_ == nullptr)) { fold.count_unmatched(place - run.place); }
     return true;
   }
   TAKT_ALWAYS_INLINE bool leaf(std::uint64_t place, Event begin, Event end, std::uint64_t key) const noexcept {
     std::uint64_t length = 0;
     const Tree::Leaf leaf = tree.usual_leaf(key);
-    if (TAKT_UNLIKELY(leaf.node == nullptr || !ruler.length_of(begin, end, length))) { return false; }
+    if (TAKT_UNLIKELY(leaf.node == nullptr || !converter.length_of(begin, end, length))) { return false; }
     tree.fold_leaf(leaf, length, before + place + 1);
     fold.last_ended_ = leaf.node;
     return true;
@@ -42,26 +46,26 @@ struct Fold::Plain : EventVisitor {
 
   Fold& fold;
   Tree& tree;
-  Ruler& ruler;
+  ClockConverter& converter;
   const EventRun& run;
   const std::uint64_t before;  // position of place 0, as if the run began there
 };
 
 /// While some open regions were stamped by a clock that is not trusted any more.
 struct Fold::Careful : EventVisitor {
-  /// \param begun_too nor are those to be timed that begin here.
-  Careful(Fold& owner, const EventRun& events, bool begun_too) noexcept
-      : fold(owner), run(events), discards(begun_too) {}
+  /// \param started_too nor are those to be timed that begin here.
+  Careful(Fold& owner, const EventRun& events, bool started_too) noexcept
+      : fold(owner), run(events), discards(started_too) {}
 
   bool begin(std::uint64_t place, Event event, std::uint64_t key) const noexcept {
     fold.tree_.set_position(run.position_of(place));
-    fold.tree_.begin(key, static_cast<std::uint32_t>(place), fold.ruler_.ns_of(event));
+    fold.tree_.begin(key, static_cast<std::uint32_t>(place), fold.converter_.ns_of(event));
     if (discards) { fold.tree_.discard_open(); }
     return true;
   }
   bool end(std::uint64_t place, Event event, std::uint32_t id) const noexcept {
     fold.tree_.set_position(run.position_of(place));
-    const std::uint64_t ns = fold.tree_.is_discarded(id) ? fold.ruler_.last_ns() : fold.ruler_.ns_of(event);
+    const std::uint64_t ns = fold.tree_.is_discarded(id) ? fold.converter_.last_ns() : fold.converter_.ns_of(event);
     fold.last_ended_ = fold.tree_.end(id, ns);
     if (fold.last_ended_ == nullptr) { fold.count_unmatched(place - run.place); }
     return true;
@@ -108,21 +112,21 @@ TAKT_COLD void Fold::add(const Unfolded& unfolded) noexcept {
 
 TAKT_COLD std::uint32_t Fold::place_of_end(const EventRun& run, const Notices::Notice& end) const noexcept {
   struct Search : EventVisitor {
-    Search(const EventRun& all, const Ruler& at, const Notices::Notice& notice) noexcept
-        : run(all), ruler(at), end_there(notice) {}
+    Search(const EventRun& all, const ClockConverter& at, const Notices::Notice& notice) noexcept
+        : run(all), converter(at), end_there(notice) {}
     bool begin(std::uint64_t place, Event event, std::uint64_t /*key*/) noexcept { return is_before(place, event); }
     bool end(std::uint64_t place, Event event, std::uint32_t /*id*/) noexcept { return is_before(place, event); }
     /// Whether the event comes before the end on the other thread.
     bool is_before(std::uint64_t place, Event event) noexcept {
-      const std::uint64_t ns = ruler.ns_of(event);
+      const std::uint64_t ns = converter.ns_of(event);
       if (ns != end_there.ns) { return ns < end_there.ns; }
       return begins_among(run.from(static_cast<std::uint32_t>(place)), end_there.id);
     }
     const EventRun& run;
-    Ruler ruler;  // a copy: the events are yet to be folded
+    ClockConverter converter;  // a copy: the events are yet to be folded
     const Notices::Notice& end_there;
   };
-  return visit_events(run, Search(run, ruler_, end));
+  return visit_events(run, Search(run, converter_, end));
 }
 
 TAKT_COLD void Fold::count_unmatched(std::uint64_t word) noexcept {

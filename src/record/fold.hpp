@@ -34,7 +34,7 @@ struct Unfolded {
 class Fold {
  public:
   /// \param ruler stands at the event before the first; in the end, at the last one.
-  Fold(Tree& tree, Ruler& ruler) noexcept : tree_(tree), ruler_(ruler) {}
+  Fold(Tree& tree, ClockConverter& converter) noexcept : tree_(tree), converter_(converter) {}
 
   /// \param run at most one block.
   void add(const EventRun& run) noexcept;
@@ -62,7 +62,7 @@ class Fold {
   bool is_there_already(const Node* node) const noexcept;
 
   Tree& tree_;
-  Ruler& ruler_;
+  ClockConverter& converter_;
   Node* last_ended_ = nullptr;
   std::uint64_t unmatched_ = 0;
 };

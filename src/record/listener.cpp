@@ -30,19 +30,19 @@ bool is_same_listener(unsigned slot, const Listener& listener) noexcept {
 
 }  // namespace
 
-unsigned tell_begin(const Key& key) noexcept {
-  unsigned told = 0;
+unsigned report_begin(const Key& key) noexcept {
+  unsigned reported = 0;
   for (unsigned slot = 0; slot < g_used.load(std::memory_order_acquire); ++slot) {  // pairs with add_listener()
     if (!g_slots[slot].begins.load(std::memory_order_acquire)) { continue; }        // pairs with add_listener()
-    told |= 1U << slot;
+    reported |= 1U << slot;
     if (g_slots[slot].listener.begin != nullptr) { g_slots[slot].listener.begin(key, g_slots[slot].listener.context); }
   }
-  return told;
+  return reported;
 }
 
-void tell_end(unsigned told, const Key& key) noexcept {
+void report_end(unsigned reported, const Key& key) noexcept {
   for (unsigned slot = kMaxListeners; slot-- > 0;) {
-    if ((told >> slot & 1U) != 0 && g_slots[slot].listener.end != nullptr) {
+    if ((reported >> slot & 1U) != 0 && g_slots[slot].listener.end != nullptr) {
       g_slots[slot].listener.end(key, g_slots[slot].listener.context);
     }
   }
@@ -60,7 +60,7 @@ bool add_listener(const Listener& listener) noexcept {
   }
   if (slot == detail::kMaxListeners) { return false; }
   if (slot == used) { detail::g_slots[slot].listener = listener; }
-  detail::g_slots[slot].begins.store(true, std::memory_order_release);  // pairs with tell_begin(), like the next
+  detail::g_slots[slot].begins.store(true, std::memory_order_release);  // pairs with report_begin(), like the next
   if (slot == used) { detail::g_used.store(slot + 1, std::memory_order_release); }
   // Pairs with nothing: the loads of the mode are relaxed, so that a begin may come before the listener is heard of.
   detail::mode().fetch_or(detail::kModeListening, std::memory_order_release);
@@ -71,7 +71,7 @@ void remove_listener(const Listener& listener) noexcept {
   const detail::RegistrationLock lock;
   bool any = false;
   for (unsigned slot = 0; slot < detail::g_used.load(std::memory_order_relaxed); ++slot) {
-    // Release: pairs with tell_begin().
+    // Release: pairs with report_begin().
     if (detail::is_same_listener(slot, listener)) {
       detail::g_slots[slot].begins.store(false, std::memory_order_release);
     }

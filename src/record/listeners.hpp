@@ -7,9 +7,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Tells the listeners that a region begins. Returns a set of those that were told, for tell_end(). Any thread.
-unsigned tell_begin(const Key& key) noexcept;
-void tell_end(unsigned told, const Key& key) noexcept;
+/// Tells the listeners that a region begins. Returns a set of those that were told, for report_end(). Any thread.
+unsigned report_begin(const Key& key) noexcept;
+void report_end(unsigned reported, const Key& key) noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

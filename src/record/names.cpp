@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/names.hpp"
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 
@@ -57,12 +57,12 @@ KeyIndex KeyTable::add(std::string_view name, std::uint64_t hash, Kind kind) noe
   // Without the lock: the handler that hears of it may use keys of its own.
   if (!full) {
     without_memory_.fetch_add(1, std::memory_order_relaxed);
-    report_fault("keys.memory", Words("no memory is left for the key \"", RepairedName(name),
+    report_error("keys.memory", Words("no memory is left for the key \"", RepairedName(name),
                                       "\"; what is timed with it counts as \"(overflow)\" until there is some."));
     return kNoKey;
   }
   refused_.fetch_add(1, std::memory_order_relaxed);
-  report_fault("keys", Words("there are more than 4 000 keys; \"", RepairedName(name),
+  report_error("keys", Words("there are more than 4 000 keys; \"", RepairedName(name),
                              "\" and later ones count as \"(overflow)\". Use one key for many similar regions."));
   return kOverflowKey;
 }
@@ -91,7 +91,7 @@ void KeyTable::check_kind(KeyIndex index, Kind kind) noexcept {
   if (index == kOverflowKey || entry(index).kind() == kind) { return; }
   if (in_conflict_[index].exchange(true, std::memory_order_relaxed)) { return; }
   conflicts_.fetch_add(1, std::memory_order_relaxed);
-  report_fault("key_kind",
+  report_error("key_kind",
                Words("the key \"", entry(index).name(), "\" was given as ", to_string(kind), " after it was given as ",
                      to_string(entry(index).kind()), "; the first holds. Declare the key once, in a header."));
 }
@@ -109,7 +109,7 @@ KeyIndex KeyTable::resolve(const Key& key) noexcept {
 KeyIndex KeyTable::named(std::string_view name, std::uint64_t hash, Kind kind) noexcept {
   KeyIndex index = find(hash);
   if (index == kNoKey) {
-    tell_repaired("key_name", "key", name);
+    report_repaired("key_name", "key", name);
     index = add(name, hash, kind);
   }
   if (index != kNoKey) { check_kind(index, kind); }
@@ -170,17 +170,17 @@ TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t ha
   }
   // Without the lock: the handler that hears of it may give metrics of its own.
   if (added != 0) {
-    tell_repaired("metric_name", "metric", name);
+    report_repaired("metric_name", "metric", name);
     return added;
   }
   if (!full) {
     without_memory_.fetch_add(1, std::memory_order_relaxed);
-    report_fault("metrics.memory", Words("no memory is left for the name of the metric \"", RepairedName(name),
+    report_error("metrics.memory", Words("no memory is left for the name of the metric \"", RepairedName(name),
                                          "\"; what is given for it is dropped until there is some."));
     return 0;
   }
   refused_.fetch_add(1, std::memory_order_relaxed);
-  report_fault("metrics", Words("there are more than 1 024 metric names; \"", RepairedName(name),
+  report_error("metrics", Words("there are more than 1 024 metric names; \"", RepairedName(name),
                                 "\" and later ones are dropped. Use few names, with the step as their axis."));
   return 0;
 }

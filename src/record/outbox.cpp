@@ -19,15 +19,15 @@ namespace {
 using std::chrono::steady_clock;
 
 /// The word of a futex is what the atomic holds.
-long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value, const timespec* most) noexcept {
+long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value, const timespec* max) noexcept {
   static_assert(sizeof(word) == sizeof(std::uint32_t), "an atomic word is a word");
-  return ::syscall(SYS_futex, &word, what | FUTEX_PRIVATE_FLAG, value, most, nullptr, 0);
+  return ::syscall(SYS_futex, &word, what | FUTEX_PRIVATE_FLAG, value, max, nullptr, 0);
 }
 
 }  // namespace
 
-void Alarm::wait(std::chrono::milliseconds most) noexcept {
-  const auto until = steady_clock::now() + most;
+void Alarm::wait(std::chrono::milliseconds max) noexcept {
+  const auto until = steady_clock::now() + max;
   std::uint32_t quiet = kQuiet;
   // Acquire, here and below: pairs with ring().
   if (!state_.compare_exchange_strong(quiet, kAsleep, std::memory_order_acquire) && quiet == kRung) { return; }
@@ -55,7 +55,7 @@ OutboxPool::~OutboxPool() {
 }
 
 void OutboxPool::set_limit(std::size_t bytes) noexcept {
-  limit_.store(std::clamp(bytes / kBlockBytes, std::size_t{1}, kMostBlocks), std::memory_order_relaxed);
+  limit_.store(std::clamp(bytes / kBlockBytes, std::size_t{1}, kMaxBlocks), std::memory_order_relaxed);
   if (reserved_.load(std::memory_order_acquire) != 0) { (void)reserve(); }  // pairs with reserve()
 }
 
@@ -121,7 +121,7 @@ void OutboxPool::give(Block* block) noexcept {
 
 bool Outbox::grow(std::size_t bytes, Record::Type type) noexcept {
   grown_ = true;
-  OutboxPool::Block* const next = bytes > kMostBytes ? nullptr : pool_.take();
+  OutboxPool::Block* const next = bytes > kMaxBytes ? nullptr : pool_.take();
   if (next == nullptr) {
     dropped_[static_cast<int>(type)].fetch_add(1, std::memory_order_relaxed);
     return false;

@@ -30,7 +30,7 @@ class Alarm {
     state_.compare_exchange_strong(rung, kQuiet, std::memory_order_acquire);  // pairs with ring()
   }
   /// Sleeps until it has rung, for at most `most`. One thread at a time.
-  void wait(std::chrono::milliseconds most) noexcept;
+  void wait(std::chrono::milliseconds max) noexcept;
 
  private:
   static constexpr std::uint32_t kQuiet = 0;
@@ -74,8 +74,8 @@ class OutboxPool {
  private:
   // Memory is had in pieces: one when the first block is taken, one more for each higher limit.
   static constexpr unsigned kPieces = 16;
-  static constexpr std::size_t kMostBlocks = (std::size_t{256} << 20U) / kBlockBytes;
-  static constexpr std::size_t kWords = kMostBlocks / 64;
+  static constexpr std::size_t kMaxBlocks = (std::size_t{256} << 20U) / kBlockBytes;
+  static constexpr std::size_t kWords = kMaxBlocks / 64;
 
   struct Piece {
     std::atomic<unsigned char*> memory{nullptr};
@@ -100,7 +100,7 @@ class OutboxPool {
 /// no room for and counts it by type.
 class Outbox {
  public:
-  static constexpr std::size_t kMostBytes = sizeof(OutboxPool::Block::data);  ///< of a record
+  static constexpr std::size_t kMaxBytes = sizeof(OutboxPool::Block::data);  ///< of a record
 
   /// \param pool outlives it.
   explicit Outbox(OutboxPool& pool) noexcept : pool_(pool), write_(pool.take()), read_(write_) {}
@@ -115,7 +115,7 @@ class Outbox {
   /// Writing thread: room for a record of `bytes` in one piece, nullptr (counted) where there is none. Fill it and
   /// push().
   void* reserve(std::size_t bytes, Record::Type type) noexcept {
-    if (TAKT_LIKELY(written_ + bytes <= kMostBytes)) { return write_->data + written_; }
+    if (TAKT_LIKELY(written_ + bytes <= kMaxBytes)) { return write_->data + written_; }
     return grow(bytes, type) ? write_->data : nullptr;
   }
   void push(std::size_t bytes) noexcept {

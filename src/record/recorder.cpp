@@ -27,7 +27,7 @@ bool Sampling::takes(KeyIndex key, std::uint32_t every) noexcept {
   return timed;
 }
 
-bool ToldRegions::add(std::uint32_t id, unsigned listeners) noexcept {
+bool ReportedRegions::add(std::uint32_t id, unsigned listeners) noexcept {
   for (auto& place : place_) {
     // Acquire: pairs with the release half of the exchange in take(), which has emptied the place.
     if (place.load(std::memory_order_acquire) != 0) { continue; }
@@ -37,7 +37,7 @@ bool ToldRegions::add(std::uint32_t id, unsigned listeners) noexcept {
   return false;
 }
 
-unsigned ToldRegions::take(std::uint32_t id) noexcept {
+unsigned ReportedRegions::take(std::uint32_t id) noexcept {
   for (auto& place : place_) {
     std::uint32_t value = place.load(std::memory_order_acquire);  // pairs with the release in add()
     if (value == 0 || value >> 8U != id) { continue; }
@@ -47,7 +47,7 @@ unsigned ToldRegions::take(std::uint32_t id) noexcept {
   return 0;
 }
 
-void ToldRegions::forget() noexcept {
+void ReportedRegions::forget() noexcept {
   for (auto& place : place_) { place.store(0, std::memory_order_release); }  // pairs with the acquire in add()
 }
 
@@ -91,7 +91,7 @@ Recorder::Recorder(Arena& arena, Clock& clock, Shared& shared, std::uint32_t gen
       shared_(shared),
       generation_(generation),
       home_(&parked_),
-      ruler_(clock, clock.source(), 0),
+      converter_(clock, clock.source(), 0),
       outbox_(shared),
       devices_(shared.budget),
       tree_(kEpochKey, kBatchKey, &shared.budget),
@@ -121,25 +121,25 @@ void Recorder::detach_thread() noexcept {
 
 /// Appends an event of one word or two that does not begin a region; folds it at once where there is no room for it.
 void Recorder::record(const Event* events, unsigned count) noexcept {
-  if (Event* const at = room_for(count)) {
+  if (Event* const at = space_for(count)) {
     for (unsigned word = 0; word < count; ++word) { put(at + word, events[word]); }
     set_own_cursor(at + count);
     return;
   }
   const Change change(*this);
   const EventRun run{events, count, 0, position_.own()};
-  Fold fold(tree_, ruler());
+  Fold fold(tree_, converter());
   fold.add(run);
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(run, last_ticks_.own(), fold.unmatched()); }
   last_ended_ = fold.last_ended();
-  last_ticks_.set(ruler_.last_ticks());
+  last_ticks_.set(converter_.last_ticks());
   if (full_ && count == 1 && last_ended_ != nullptr) { give_place(static_cast<std::uint32_t>(events[0] & kCodeMask)); }
 }
 
 /// Begins a region at the time that `stamp` gives once there is room. 0 where there is none.
 template <class Stamp>
 Region Recorder::begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept {
-  Event* const at = room_for(1);
+  Event* const at = space_for(1);
   if (at == nullptr) {
     const Region region = begin_between(key, stamp());
     return region == 0 ? 0 : region | flags;
@@ -193,7 +193,7 @@ Node* Recorder::child(Node* around, KeyIndex key) noexcept {
 void Recorder::step_ended(Node* batch) noexcept {
   if (TAKT_UNLIKELY(device_pending())) { poll(); }
   rows_.ended(batch);
-  tree_.step_told();
+  tree_.step_reported();
   // By the clock's own time, as the reference takes longer to read than a short step's row to write. A clock that
   // stands still is found by the collector.
   const std::uint64_t now_ns = tree_.step().end_ns;
@@ -229,7 +229,7 @@ Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
 }
 
 /// The key that an open region was begun with. Its begin stays where it is.
-KeyIndex Recorder::key_of(std::uint32_t id) const noexcept { return begun_key(arena_.event[id]); }
+KeyIndex Recorder::key_of(std::uint32_t id) const noexcept { return started_key(arena_.event[id]); }
 
 Region Recorder::innermost(KeyIndex key, bool tolerant) noexcept {
   fold();
@@ -254,7 +254,7 @@ bool Recorder::is_open(Region region) noexcept {
   return tree_.is_open(region_id(region)) || tree_.is_too_deep(region_id(region));
 }
 
-bool Recorder::has_just_begun(Region region) noexcept {
+bool Recorder::has_just_started(Region region) noexcept {
   const Event* const begin = &arena_.event[region_id(region)];
   const Event* const end = own_cursor();
   // Between them, in one block, is all that has happened since, and nothing of it is folded.
@@ -270,7 +270,7 @@ void Recorder::count_loss(LossKind kind, KeyIndex key) noexcept {
 }
 
 void Recorder::plain_pair(KeyIndex key) noexcept {
-  Event* const at = room_for(2);
+  Event* const at = space_for(2);
   if (at == nullptr) { return; }
   put(at, begin_event(key, ticks()));
   set_own_cursor(at + 1);
@@ -304,7 +304,7 @@ void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step
   if (name == 0) { return; }
   Outbox* const box = outbox_.need();
   if (box == nullptr) {
-    shared_.metrics_without_room.fetch_add(1, std::memory_order_relaxed);
+    shared_.metrics_without_space.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   MetricRecord record;
@@ -317,12 +317,12 @@ void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step
   outbox_.ask_for_collection(*box);
 }
 
-void Recorder::abandon_open() noexcept {
+void Recorder::drop_open() noexcept {
   devices_.forget_open();
-  told_.forget();
+  reported_.forget();
   full_ = false;
   const Change change(*this);
-  tree_.abandon_open();
+  tree_.drop_open();
 }
 
 void Recorder::leave_out(std::uint64_t ns) noexcept {
@@ -346,16 +346,16 @@ static_assert(Tree::kMaxOpen == kBlocks * (kBlockEvents - kBlockFirst), "as many
 }  // namespace
 
 /// Returns where to write; nullptr without room, with nothing left to fold.
-Event* Recorder::room_for(unsigned events) noexcept {
+Event* Recorder::space_for(unsigned events) noexcept {
   Event* at = own_cursor();
-  if (TAKT_LIKELY(has_room(at, events))) { return at; }
+  if (TAKT_LIKELY(has_space(at, events))) { return at; }
   fold();
   at = own_cursor();
-  if (has_room(at, events)) { return at; }
+  if (has_space(at, events)) { return at; }
   if (folded_.own() != at) { fold(); }
   next_block();
   at = own_cursor();
-  return has_room(at, events) ? at : nullptr;
+  return has_space(at, events) ? at : nullptr;
 }
 
 /// Goes to the first block in which no open region began: its places may be used again.
@@ -422,8 +422,8 @@ TAKT_COLD Region Recorder::begin_between(KeyIndex key, std::uint64_t ticks) noex
   const Change change(*this);
   put(at, begin_event(key, ticks));
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(run_of(at, at + 1), last_ticks_.own()); }
-  Fold(tree_, ruler()).add(run_of(at, at + 1));
-  last_ticks_.set(ruler_.last_ticks());
+  Fold(tree_, converter()).add(run_of(at, at + 1));
+  last_ticks_.set(converter_.last_ticks());
   return reinterpret_cast<Region>(at);
 }
 

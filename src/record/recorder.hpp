@@ -40,7 +40,7 @@ class Sampling {
 
 /// The open regions of a thread of whose begin listeners were told, and which listeners. Its thread adds; any thread
 /// takes, and of several that take the same region one gets it.
-class ToldRegions {
+class ReportedRegions {
  public:
   /// \param listeners a bit each, the lowest eight. False where more regions are open than are timed.
   bool add(std::uint32_t id, unsigned listeners) noexcept;
@@ -86,8 +86,8 @@ class Recorder {
   void end_step(Region region, Event* at) noexcept;
   /// Remembers which listeners were told of the begin of a region, and tells once. Taking: any thread. False without
   /// room.
-  bool told(Region region, unsigned listeners) noexcept { return told_.add(region_id(region), listeners); }
-  unsigned take_told(Region region) noexcept { return told_.take(region_id(region)); }
+  bool reported(Region region, unsigned listeners) noexcept { return reported_.add(region_id(region), listeners); }
+  unsigned take_reported(Region region) noexcept { return reported_.take(region_id(region)); }
   /// The device mark at which a region began. Any thread.
   bool take_device(Region region, DeviceBegin& begin) noexcept { return devices_.take(region_id(region), begin); }
   /// The stream of an open region that has one. Any thread that may end it.
@@ -110,7 +110,7 @@ class Recorder {
   bool is_open(Region region) noexcept;
   /// Whether `region`, which began here, is so new that it is open for sure: without a fold, which the end needs
   /// anyway.
-  bool has_just_begun(Region region) noexcept;
+  bool has_just_started(Region region) noexcept;
   /// A begin and an end as a Scope makes them, to measure what they cost.
   void plain_pair(KeyIndex key) noexcept;
   void amount(Region region, Amount what, std::int64_t amount) noexcept;
@@ -137,7 +137,7 @@ class Recorder {
   /// Asks devices for results on behalf of the owner, which takes them in later. Any thread.
   DeviceQueue& devices() noexcept { return devices_; }
   /// Gives up device results that are still pending, counted.
-  void abandon_devices() noexcept { devices_.abandon(*this); }
+  void drop_devices() noexcept { devices_.drop(*this); }
 
   /// Another thread has ended `region`, which belongs to this one. Any thread.
   bool leave_notice(std::uint32_t id, std::uint64_t end_ns) noexcept { return notices_.leave(id, end_ns); }
@@ -152,15 +152,15 @@ class Recorder {
 
   /// Guards all that the owner does except for a plain begin or end. An operator new of the program that the recorder
   /// calls may have regions: those that need the slow way see nested(), and leave the recorder alone.
-  class Inside {
+  class ReentryGuard {
    public:
-    explicit Inside(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
+    explicit ReentryGuard(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
       recorder_.inside_.set(true);
     }
-    ~Inside() { leave(); }
+    ~ReentryGuard() { leave(); }
     void leave() noexcept { recorder_.inside_.set(before_); }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
+    ReentryGuard(const ReentryGuard&) = delete;
+    ReentryGuard& operator=(const ReentryGuard&) = delete;
     bool nested() const noexcept { return before_; }
 
    private:
@@ -221,13 +221,13 @@ class Recorder {
   std::uint32_t generation() const noexcept { return generation_; }
   /// Acquire: pairs with detach_thread().
   bool owner_alive() const noexcept { return home_.load(std::memory_order_acquire) != &parked_; }
-  /// Whether regions were given up as forgotten that tell_forgotten() has not told.
-  bool has_untold() const noexcept { return has_untold_; }
-  void forget_untold() noexcept { has_untold_ = false; }
+  /// Whether regions were given up as forgotten that report_forgotten_regions() has not told.
+  bool has_unreported() const noexcept { return has_unreported_; }
+  void forget_unreported() noexcept { has_unreported_ = false; }
   /// Says on stderr which regions were given up. Any thread.
-  void tell_forgotten(const KeyTable& keys);
+  void report_forgotten_regions(const KeyTable& keys);
   /// Gives up regions that are still open, counted as not ended. Of a thread that has ended.
-  void abandon_open() noexcept;
+  void drop_open() noexcept;
   /// What passed in the last `ns` is in no region that is open.
   void leave_out(std::uint64_t ns) noexcept;
   /// Forgets everything; for the next thread. Nothing may be open or pending.
@@ -244,7 +244,7 @@ class Recorder {
     __atomic_store_n(home_.load(std::memory_order_relaxed), to, __ATOMIC_RELEASE);
   }
   std::uint32_t unfolded() noexcept;
-  Event* room_for(unsigned events) noexcept;
+  Event* space_for(unsigned events) noexcept;
   void next_block() noexcept;
   void record(const Event* events, unsigned count) noexcept;
   template <class Stamp>
@@ -260,9 +260,9 @@ class Recorder {
   Region begin_between(KeyIndex key, std::uint64_t ticks) noexcept;
   void give_place(std::uint32_t id) noexcept;
   /// Where events go on.
-  Ruler& ruler() noexcept {
-    ruler_.go_on(source_.own(), last_ticks_.own());
-    return ruler_;
+  ClockConverter& converter() noexcept {
+    converter_.go_on(source_.own(), last_ticks_.own());
+    return converter_;
   }
   std::uint32_t place_of(const Event* event) const noexcept { return static_cast<std::uint32_t>(event - arena_.event); }
   /// What stands from `from` to `to`, the next to be folded.
@@ -293,7 +293,7 @@ class Recorder {
   Relaxed<bool> inside_;    // see Inside
   Counter last_ticks_;
   Relaxed<ClockSource> source_;
-  Ruler ruler_;
+  ClockConverter converter_;
   Node* last_ended_ = nullptr;
   bool full_ = false;  // no block is free: `taken_` says which places are not
   Places taken_{};
@@ -301,9 +301,9 @@ class Recorder {
   ThreadOutbox outbox_;
   Sampling sampling_;
   std::uint64_t rechecked_ns_ = 0;
-  bool has_untold_ = false;
-  std::atomic<std::uint64_t> told_given_up_{0};
-  ToldRegions told_;
+  bool has_unreported_ = false;
+  std::atomic<std::uint64_t> reported_given_up_{0};
+  ReportedRegions reported_;
   DeviceQueue devices_;
   Tree tree_;
   StepRows rows_;

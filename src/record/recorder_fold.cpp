@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "record/recorder.hpp"
 
 #include <takt/timer.hpp>
@@ -23,7 +23,7 @@ void Recorder::fold() noexcept {
   if (TAKT_UNLIKELY(notices_.any())) { take_notices(to); }
   fold_until(to);
   if (TAKT_UNLIKELY(tree_.has_news())) { take_news(); }
-  if (!has_room(to)) { next_block(); }
+  if (!has_space(to)) { next_block(); }
 }
 
 TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
@@ -31,12 +31,12 @@ TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
   if (from == to) { return; }
   const EventRun run = run_of(from, to);
   const std::uint64_t ticks_before = last_ticks_.own();
-  Fold fold(tree_, ruler());
+  Fold fold(tree_, converter());
   {
     const Write write(*this);
     fold.add(run);
     last_ended_ = fold.last_ended();
-    last_ticks_.set(ruler_.last_ticks());
+    last_ticks_.set(converter_.last_ticks());
     folded_.set(to);
     position_.add(run.count);
   }
@@ -56,7 +56,7 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
   for (unsigned next = 0; next < ended.size(); ++next) {
     const Notices::Notice& notice = ended[next];
     const EventRun run = run_of(folded_.own(), to);
-    fold_until(arena_.event + Fold(tree_, ruler()).place_of_end(run, notice));
+    fold_until(arena_.event + Fold(tree_, converter()).place_of_end(run, notice));
     {
       const Write write(*this);
       Tree::Frame taken;
@@ -76,7 +76,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
   const EventRun run = run_of(from, from + count);
   if (count != 0 && tracing.load(std::memory_order_relaxed)) { trace(run, last_ticks_.own()); }
   const Write write(*this);
-  Fold fold(tree_, ruler());
+  Fold fold(tree_, converter());
   fold.add_untrusted(run);
   position_.add(count);
   last_ended_ = fold.last_ended();
@@ -96,9 +96,9 @@ TAKT_COLD void Recorder::take_news() noexcept {
       begin.release();
       device_skipped(frame.node.get()->key, nullptr);
     }
-    take_told(reinterpret_cast<Region>(&arena_.event[frame.id()]));
+    take_reported(reinterpret_cast<Region>(&arena_.event[frame.id()]));
   });
-  has_untold_ = tree_.given_up() != told_given_up_.load(std::memory_order_relaxed);
+  has_unreported_ = tree_.given_up() != reported_given_up_.load(std::memory_order_relaxed);
 }
 
 bool Recorder::try_copy(Unfolded& copy, unsigned tries) const noexcept {
@@ -182,17 +182,17 @@ void warn_never_ended(const KeyTable& keys, const Node& node) {
   const std::string name(keys.name(static_cast<KeyIndex>(node.key)));
   const std::string began = place.empty() ? "outside of any region" : "in " + place;
   const std::string line = "\"" + name + "\", which began " + began + ", " + kNotEnded;
-  report_fault_once(line, line);
+  report_error_once(line, line);
 }
 
 }  // namespace
 
 /// For a Timer with books of its own, which knows the library where there is one.
-TAKT_EXPORT void report_forgotten(const char* line) noexcept { report_fault_once(line, line); }
+TAKT_EXPORT void report_forgotten(const char* line) noexcept { report_error_once(line, line); }
 
-void Recorder::tell_forgotten(const KeyTable& keys) {
+void Recorder::report_forgotten_regions(const KeyTable& keys) {
   const std::uint64_t given_up = tree_.given_up();
-  if (told_given_up_.exchange(given_up, std::memory_order_relaxed) == given_up) { return; }
+  if (reported_given_up_.exchange(given_up, std::memory_order_relaxed) == given_up) { return; }
   for (std::uint32_t index = 0; index < tree_.nodes(); ++index) {
     const Node& node = *tree_.node(index);
     if (node.never_ended.get() != 0) { warn_never_ended(keys, node); }
@@ -204,9 +204,9 @@ void Recorder::tell_forgotten(const KeyTable& keys) {
 DeviceBegin Recorder::mark(StreamRef stream, bool begins) noexcept {
   const DeviceBegin none{stream, 0, false, 0};
   // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
-  if (!devices_.has_room(stream)) {
+  if (!devices_.has_space(stream)) {
     fold();
-    if (!devices_.make_room(*this, stream)) { return none; }
+    if (!devices_.make_space(*this, stream)) { return none; }
   }
   return DeviceBegin::now(stream, clock_, begins);
 }
@@ -259,6 +259,6 @@ void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBe
 
 }  // namespace detail
 
-std::uint32_t most_in_flight() noexcept { return detail::records_in_flight.load(std::memory_order_relaxed); }
+std::uint32_t max_in_flight() noexcept { return detail::records_in_flight.load(std::memory_order_relaxed); }
 
 TAKT_END_NAMESPACE

@@ -58,7 +58,7 @@ struct CellRecord {
 /// word, and what it would have said follows in three.
 class PackedCell {
  public:
-  static constexpr std::size_t kMostWords = 4;
+  static constexpr std::size_t kMaxWords = 4;
 
   /// Returns the place behind it.
   static std::uint64_t* put(std::uint64_t* to, const CellRecord& cell) noexcept {
@@ -70,7 +70,7 @@ class PackedCell {
     to[1] = std::uint64_t{cell.node} << 32U | cell.calls;
     to[2] = static_cast<std::uint64_t>(cell.host_ns);
     to[3] = static_cast<std::uint64_t>(cell.device_ns);
-    return to + kMostWords;
+    return to + kMaxWords;
   }
   /// The usual one, without device time: `calls` is not 0.
   static std::uint64_t* put_host(std::uint64_t* to, std::uint32_t node, std::uint64_t calls,
@@ -94,7 +94,7 @@ class PackedCell {
     cell.calls = static_cast<std::uint32_t>(from[1]);
     cell.host_ns = static_cast<std::int64_t>(from[2]);
     cell.device_ns = static_cast<std::int64_t>(from[3]);
-    return from + kMostWords;
+    return from + kMaxWords;
   }
 
  private:

@@ -27,7 +27,7 @@ struct Shared {
   /// Regions of an operator new of the program that a recorder called (Recorder::Inside).
   std::atomic<std::uint64_t> nested{0};
   std::atomic<std::uint64_t> steps_without_rows{0};
-  std::atomic<std::uint64_t> metrics_without_room{0};
+  std::atomic<std::uint64_t> metrics_without_space{0};
 
   void count_nested() noexcept { nested.fetch_add(1, std::memory_order_relaxed); }
   void ask_for_collection() noexcept {

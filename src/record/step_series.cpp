@@ -144,7 +144,7 @@ void StepSeries::skip_step(Tree& tree) noexcept {
 /// In one pass the row and what the next one starts from.
 TAKT_ALWAYS_INLINE void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept {
   const Tree::Step& step = tree.step();
-  const std::size_t words = (columns_ + 2) * PackedCell::kMostWords;
+  const std::size_t words = (columns_ + 2) * PackedCell::kMaxWords;
   void* const place =
       outbox.reserve(sizeof(RowRecord) + sizeof(RowDevice) + words * sizeof(std::uint64_t), Record::Type::row);
   if (TAKT_UNLIKELY(place == nullptr)) {
@@ -245,7 +245,7 @@ TAKT_ALWAYS_INLINE void StepSeries::keep_rest() noexcept {
 std::uint32_t SeriesList::add(std::uint32_t thread, const Tree& tree, const Node& batch,
                               const StepSeries& series) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (slots_.size() >= kMost) { return kNone; }
+  if (slots_.size() >= kMax) { return kNone; }
   Slot slot;
   slot.tree = &tree;
   slot.batch = &batch;

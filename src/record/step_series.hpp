@@ -37,7 +37,7 @@ class StepSeries {
   std::int64_t last_step() const noexcept { return last_step_; }  ///< number of the one that ended last
 
   /// A device span of this row is waited for.
-  void device_begun() noexcept {
+  void device_started() noexcept {
     ++device_pending_;
     ++device_spans_;
   }
@@ -107,7 +107,7 @@ class StepSeries {
 /// thread.
 class SeriesList {
  public:
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMax = 1024;
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
   /// The path of the process at which a node of any tree stands.
   using PathOf = std::function<std::uint32_t(const Node*)>;

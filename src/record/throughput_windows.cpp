@@ -21,7 +21,7 @@ void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexce
   items_.set(bounded_sum(items_.own(), items));
   ns_.set(bounded_sum(ns_.own(), period_ns));
   // What is in the windows is no more than these sums; at their end there is no rate any more.
-  if (items_.own() < kMostSum && ns_.own() < kMostSum) {
+  if (items_.own() < kMaxSum && ns_.own() < kMaxSum) {
     add_to_window(items, period_ns);
     add_powers(period_ns);
   }
@@ -93,18 +93,18 @@ double ThroughputWindows::Interval::stalls(std::uint64_t steps) const noexcept {
 /// items take on average. Neighbours that are alike make it wider by (1 + r) / (1 - r), as in a series of the first
 /// order, and n windows are worth n (1 - r) / (1 + r). It is even in the logarithm, so that no end is below 0.
 void ThroughputWindows::Interval::judge(Throughput& result) const noexcept {
-  if (result.windows < kFewestWindows) { return; }
+  if (result.windows < kMinWindows) { return; }
   const double stalls = this->stalls(result.steps);
-  if (stalls < kFewestStalls) {
+  if (stalls < kMinStalls) {
     result.no_interval = NoInterval::few_stalls;
     // Rounded to ten it would be said of ten that they are too few.
-    result.stalls = static_cast<std::uint64_t>(std::llround(std::min(stalls, kFewestStalls - 1)));
+    result.stalls = static_cast<std::uint64_t>(std::llround(std::min(stalls, kMinStalls - 1)));
     return;
   }
   const RatioScatter scatter = scatter_of(window, result.windows);
   if (scatter.items <= 0) { return; }
   const double r = scatter.correlation();
-  if (scatter.windows * (1 - r) < kFewestIndependent * (1 + r)) {
+  if (scatter.windows * (1 - r) < kMinIndependent * (1 + r)) {
     result.no_interval = NoInterval::correlated;
     return;
   }

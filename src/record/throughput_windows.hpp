@@ -20,9 +20,9 @@ class ThroughputWindows {
  public:
   static constexpr unsigned kWindows = 64;
   static constexpr std::uint64_t kStepsAtFirst = 8;
-  static constexpr std::uint64_t kFewestWindows = 16;  ///< that an interval rests on
-  static constexpr double kFewestStalls = 10;          ///< likewise, where stalls make the scatter
-  static constexpr double kFewestIndependent = 16;     ///< windows that are worth so many independent ones
+  static constexpr std::uint64_t kMinWindows = 16;  ///< that an interval rests on
+  static constexpr double kMinStalls = 10;          ///< likewise, where stalls make the scatter
+  static constexpr double kMinIndependent = 16;     ///< windows that are worth so many independent ones
 
   void add(std::uint64_t items, std::uint64_t period_ns) noexcept;
   void exclude(std::uint64_t period_ns) noexcept;

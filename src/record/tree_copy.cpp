@@ -56,7 +56,7 @@ TAKT_COLD void Tree::save(State& state) const noexcept {
   state.late = late == nullptr || late_count_.get() > kMaxLate ? 0 : late_count_.get();
   if (!state.frames.reserve(state.depth + state.late)) {
     state.late = 0;
-    state.depth = state.depth < state.frames.room() ? state.depth : state.frames.room();
+    state.depth = state.depth < state.frames.space() ? state.depth : state.frames.space();
   }
   state.nodes = nodes();
   state.too_deep = deep_;
@@ -96,7 +96,7 @@ TAKT_COLD void Tree::copy_frames(const Tree& other, const State& state) noexcept
   left_ = 0;
   innermost_ = 0;
   discarded_ = false;
-  const unsigned depth = state.depth <= room() || grow() || state.depth <= room() + 1 ? state.depth : room();
+  const unsigned depth = state.depth <= space() || grow() || state.depth <= space() + 1 ? state.depth : space();
   Frame* const frames = this->frames();
   frames[0].child_ns.set(state.covered_ns);
   const auto take = [&](unsigned index, Frame& frame) {

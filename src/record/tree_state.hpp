@@ -20,15 +20,15 @@ class FrameCopies {
 
   /// False, and nothing done, where there is no memory.
   bool reserve(unsigned count) noexcept {
-    if (count <= room_) { return true; }
+    if (count <= space_) { return true; }
     auto* const many = new (std::nothrow) OpenFrame[count];
     if (many == nullptr) { return false; }
     delete[] many_;
     many_ = many;
-    room_ = count;
+    space_ = count;
     return true;
   }
-  unsigned room() const noexcept { return room_; }
+  unsigned space() const noexcept { return space_; }
   OpenFrame& operator[](unsigned index) noexcept { return many_ != nullptr ? many_[index] : few_[index]; }
   const OpenFrame& operator[](unsigned index) const noexcept { return many_ != nullptr ? many_[index] : few_[index]; }
 
@@ -36,7 +36,7 @@ class FrameCopies {
   static constexpr unsigned kFew = kMaxDepth + 1;
   OpenFrame few_[kFew];
   OpenFrame* many_ = nullptr;
-  unsigned room_ = kFew;
+  unsigned space_ = kFew;
 };
 
 /// What readers must see as of one moment; the summaries carry positions of their own (Node::version).

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/console.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "report/job_report.hpp"
 #include "report/notes.hpp"
@@ -61,13 +61,13 @@ std::vector<std::uint32_t> tree_order(const Snapshot& snapshot) {
 }
 
 std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
-  constexpr std::size_t kMost = 3;  // who reads more has them all elsewhere
+  constexpr std::size_t kMax = 3;  // who reads more has them all elsewhere
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < std::min(findings.size(), kMost); ++at) {
+  for (std::size_t at = 0; at < std::min(findings.size(), kMax); ++at) {
     lines.push_back(printable(findings[at].sentence));
   }
-  if (findings.size() > kMost) {
-    const std::size_t more = findings.size() - kMost;
+  if (findings.size() > kMax) {
+    const std::size_t more = findings.size() - kMax;
     lines.push_back(detail::format("{} more finding{}: takt report --json", more, more == 1 ? "" : "s"));
   }
   return lines;
@@ -77,14 +77,15 @@ std::vector<std::string> one_of_many_lines(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
   if (run.rank < 0 || run.world_size < 2) { return {}; }
   const std::size_t end = run.directory.find_last_of('/');
-  const std::string folder = end == std::string::npos ? "" : run.directory.substr(0, end);
+  const std::string directory = end == std::string::npos ? "" : run.directory.substr(0, end);
   struct stat status = {};
-  const bool is_there = !folder.empty() && ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-  const std::string all = is_there ? "; all of them: takt report " + printable(folder) : "";  // else in a merged file
+  const bool is_there = !directory.empty() && ::stat(directory.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  const std::string all =
+      is_there ? "; all of them: takt report " + printable(directory) : "";  // else in a merged file
   return {detail::format("this is rank {} alone{}", run.rank, all)};
 }
 
-bool tells(const std::vector<Finding>& findings, std::string_view what) {
+bool reports(const std::vector<Finding>& findings, std::string_view what) {
   return std::any_of(findings.begin(), findings.end(), [what](const Finding& each) { return each.what == what; });
 }
 
@@ -188,7 +189,7 @@ bool write_past_stdio(std::FILE* stream, const std::string& text) {
   pollfd ready = {::fileno(stream), POLLOUT, 0};
   const auto wait = [&ready] {
     int found = 0;
-    do { found = ::poll(&ready, 1, detail::table_patience.left_ms(-1)); } while (found < 0 && errno == EINTR);
+    do { found = ::poll(&ready, 1, detail::table_timeout.left_ms(-1)); } while (found < 0 && errno == EINTR);
     if (found == 0) { errno = ETIMEDOUT; }
     return found != 0;
   };
@@ -213,7 +214,7 @@ bool write_text(std::FILE* stream, const std::string& text) {
 bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
   std::FILE* stream = options.stream != nullptr ? options.stream : stdout;
   if (detail::is_file_by_chance(::fileno(stream))) {
-    detail::report_fault("console",
+    detail::report_error("console",
                          "there was no standard output when the program began, and what has its number now is "
                          "a file of the program's, into which no table is printed");
     return true;  // nobody is there to read it
@@ -232,7 +233,7 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
   if (write_text(stream, text)) { return true; }
   char buffer[128];
   const char* const reason = ::strerror_r(errno, buffer, sizeof buffer);
-  detail::report_fault("console", detail::Words("cannot print the table: ", reason,
+  detail::report_error("console", detail::Words("cannot print the table: ", reason,
                                                 "; summary.json has the same figures where files are on"));
   return false;
 }

@@ -25,7 +25,7 @@ std::vector<std::string> one_of_many_lines(const Snapshot& snapshot);
 std::vector<std::string> finding_lines(const std::vector<Finding>& findings);
 
 /// Whether there is one of these. Any thread.
-bool tells(const std::vector<Finding>& findings, std::string_view what);
+bool reports(const std::vector<Finding>& findings, std::string_view what);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

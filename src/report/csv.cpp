@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/csv.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <takt/exporters/csv.hpp>
@@ -20,7 +20,7 @@
 TAKT_BEGIN_NAMESPACE
 
 struct CsvExporter::Impl {
-  Impl(std::string given, std::size_t most) : path(given), file(std::move(given), "csv"), max_bytes(most) {}
+  Impl(std::string given, std::size_t max) : path(given), file(std::move(given), "csv"), max_bytes(max) {}
 
   void add(const detail::CsvRows& lines, const Row& row);
 
@@ -34,7 +34,7 @@ struct CsvExporter::Impl {
 void CsvExporter::Impl::add(const detail::CsvRows& lines, const Row& row) {
   if (bytes >= max_bytes) {
     left_out.fetch_add(1, std::memory_order_relaxed);
-    detail::report_fault_once("csv.full", path + " has reached its bound (TAKT_CSV_MB): later steps are not in it. " +
+    detail::report_error_once("csv.full", path + " has reached its bound (TAKT_CSV_MB): later steps are not in it. " +
                                               "takt report --steps prints those that the journal has");
     return;
   }
@@ -51,8 +51,8 @@ CsvExporter& CsvExporter::operator=(CsvExporter&&) noexcept = default;
 
 ExportResult CsvExporter::export_snapshot(const Snapshot& snapshot) {
   detail::StreamFile& file = impl_->file;
-  const ExportResult begun = file.begin(detail::CsvRows::head(), snapshot.finished);
-  if (begun != ExportResult::ok) { return begun; }
+  const ExportResult started = file.begin(detail::CsvRows::head(), snapshot.finished);
+  if (started != ExportResult::ok) { return started; }
   const detail::CsvRows lines(snapshot);
   for (const Row& row : snapshot.rows) {
     if (file.is_new(row.sequence)) { impl_->add(lines, row); }

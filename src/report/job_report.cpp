@@ -166,8 +166,8 @@ std::vector<JobThroughput> job_throughputs(const Snapshot& sum) {
 namespace {
 
 // That are told of.
-constexpr std::size_t kMostStages = 16;
-constexpr std::size_t kMostFindingGroups = 8;
+constexpr std::size_t kMaxStages = 16;
+constexpr std::size_t kMaxFindingGroups = 8;
 
 std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
   return {{"n", 0},    {"mean", 0},      {"min", 3},   {"max", 0},
@@ -176,8 +176,8 @@ std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
 
 /// How a total lies over ranks.
 std::vector<std::string> cells_of(const RankSpread& spread) {
-  return {human_time(spread.mean_ns()), human_ns(spread.least.ns), human_ns(spread.most.ns),
-          detail::format("{}", spread.most.rank), percent(spread.imbalance(), 1)};
+  return {human_time(spread.mean_ns()), human_ns(spread.min.ns), human_ns(spread.max.ns),
+          detail::format("{}", spread.max.rank), percent(spread.imbalance(), 1)};
 }
 
 TextTable::Line job_line_of_run(const RankRecord& record) {
@@ -217,12 +217,12 @@ TextTable job_table_of(const JobReport& job, std::size_t width) {
 std::vector<std::string> verdict_lines(const RankComparison& comparison) {
   std::vector<std::string> lines;
   const std::vector<Finding>& findings = comparison.findings;
-  for (std::size_t at = 0; at < std::min(findings.size(), kMostFindingGroups); ++at) {
+  for (std::size_t at = 0; at < std::min(findings.size(), kMaxFindingGroups); ++at) {
     lines.push_back(findings[at].sentence);
   }
-  if (findings.size() > kMostFindingGroups) {
+  if (findings.size() > kMaxFindingGroups) {
     lines.push_back(detail::format("{} more of {} groups of ranks are in takt report --json",
-                                   findings.size() - kMostFindingGroups, findings.size()));
+                                   findings.size() - kMaxFindingGroups, findings.size()));
   }
   return lines;
 }
@@ -261,11 +261,11 @@ std::vector<std::string> efficiency_line(const RankComparison& comparison) {
 std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
   if (pipeline.stages.empty()) { return {}; }
   std::string waits;
-  for (std::size_t at = 0; at < std::min(pipeline.stages.size(), kMostStages); ++at) {
+  for (std::size_t at = 0; at < std::min(pipeline.stages.size(), kMaxStages); ++at) {
     const StageWait& each = pipeline.stages[at];
     waits += detail::format("{}{} (stage {})", at == 0 ? "" : ", ", percent(each.share, 1), each.stage);
   }
-  if (pipeline.stages.size() > kMostStages) { waits += ", ..."; }
+  if (pipeline.stages.size() > kMaxStages) { waits += ", ..."; }
   const std::string ideal =
       pipeline.micro_batches && pipeline.ideal
           ? detail::format("ideal is {}, with {} micro-batches", percent(*pipeline.ideal, 1), *pipeline.micro_batches)
@@ -279,14 +279,14 @@ std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
 std::vector<std::string> job_lines(const JobReport& job) {
   std::vector<std::string> lines;
   for (const auto& each :
-       {efficiency_line(job.comparison), pipeline_line(job.comparison.pipeline), bounds_of(job), job.remarks}) {
+       {efficiency_line(job.comparison), pipeline_line(job.comparison.pipeline), bounds_of(job), job.warnings}) {
     lines.insert(lines.end(), each.begin(), each.end());
   }
   return lines;
 }
 
 double share_of_job(const RankRecord& record, const RankPath& path) noexcept {
-  const double whole = static_cast<double>(record.wall.most.ns) * static_cast<double>(record.wall.ranks);
+  const double whole = static_cast<double>(record.wall.max.ns) * static_cast<double>(record.wall.ranks);
   const double sum = path.host_totals.mean_ns() * static_cast<double>(path.host_totals.ranks);
   return whole > 0 ? sum / whole : 0;
 }
@@ -337,7 +337,7 @@ std::string format_job(const JobReport& job, int width, bool color) {
   page.add_part(table.body(), Page::Style::plain);
   page.add(efficiency_line(job.comparison), Page::Style::plain);
   page.add(pipeline_line(job.comparison.pipeline), Page::Style::plain);
-  page.add_part(job.remarks, Page::Style::plain);
+  page.add_part(job.warnings, Page::Style::plain);
   page.add_part(notes.rates, Page::Style::plain);
   page.add(notes.caveats, Page::Style::dim);
   return page.text();
@@ -347,8 +347,8 @@ namespace {
 
 OverRanks over_ranks_of(const RankSpread& spread) {
   if (spread.ranks == 0) { return {}; }
-  return {spread.ranks,      spread.mean_ns(), spread.stdev_ns(), spread.least.ns,
-          spread.least.rank, spread.most.ns,   spread.most.rank,  spread.imbalance()};
+  return {spread.ranks,    spread.mean_ns(), spread.stdev_ns(), spread.min.ns,
+          spread.min.rank, spread.max.ns,    spread.max.rank,   spread.imbalance()};
 }
 
 /// Makes the list of paths, each tree whole before the next.
@@ -493,16 +493,16 @@ Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
   return sum;
 }
 
-std::vector<std::string> remarks_of(const Snapshot& snapshot, const Job& job) {
+std::vector<std::string> warnings_of(const Snapshot& snapshot, const Job& job) {
   std::vector<std::string> lines;
   if (!job.missing.empty()) {
     lines.push_back(detail::format("{} of {} ranks are not in these figures: {}", job.missing.size(), job.world_size,
                                    rank_list(job.missing)));
   }
   lines.emplace_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
-  const std::string& folder = snapshot.run.directory;
-  if (!folder.empty()) {  // which stands in that of the run
-    lines.push_back("each rank to its end: takt report " + printable(folder.substr(0, folder.find_last_of('/'))));
+  const std::string& directory = snapshot.run.directory;
+  if (!directory.empty()) {  // which stands in that of the run
+    lines.push_back("each rank to its end: takt report " + printable(directory.substr(0, directory.find_last_of('/'))));
   }
   return lines;
 }
@@ -527,7 +527,7 @@ JobReport report_of_job(const Snapshot& snapshot) {
   report.sum = sum_of(snapshot, *snapshot.job);
   report.record = *snapshot.job->record;
   report.comparison = snapshot.job->comparison;
-  report.remarks = remarks_of(snapshot, *snapshot.job);
+  report.warnings = warnings_of(snapshot, *snapshot.job);
   // Only those of this rank are known here.
   report.sum.findings = findings_of_ranks({{snapshot.run.rank, snapshot.findings}}, snapshot.job->world_size);
   return report;

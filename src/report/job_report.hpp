@@ -25,8 +25,8 @@ struct JobReport {
   Snapshot sum;       ///< their totals, path by path, and findings; its rank is -1
   RankRecord record;  ///< how the totals of ranks lie beside each other
   RankComparison comparison;
-  std::vector<std::string> remarks;  ///< lines below the table
-  RankHeat heat;                     ///< how busy they are, and when; for the page of the run
+  std::vector<std::string> warnings;  ///< lines below the table
+  RankHeat heat;                      ///< how busy they are, and when; for the page of the run
 };
 
 /// The page of a job: who makes whom wait, the table over ranks, rates, and what the figures do not contain.

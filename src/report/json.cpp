@@ -3,9 +3,9 @@
 #include <takt/exporters/json.hpp>
 #include <takt/snapshot.hpp>
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "findings/findings.hpp"
 #include "report/json_lines.hpp"
@@ -320,14 +320,14 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("devices", devices(snapshot));
   lines.member("exposed", exposed(Exposed::of(snapshot)));
   lines.member("time_lines", time_lines(snapshot));
-  lines.member("meters", detail::meters_json(snapshot));
+  lines.member("meters", detail::sensors_json(snapshot));
   lines.member("unsampled", detail::unsampled_json(snapshot));
   lines.member("step_energies", detail::step_energies_json(snapshot));
   lines.member("region_energies", detail::region_energies_json(snapshot));
   lines.member("losses", losses(snapshot));
   lines.array("findings", snapshot.findings, [](const Finding& each) { return detail::finding_json(each); });
-  lines.array("abstentions", snapshot.abstentions,
-              [](const Abstention& each) { return detail::abstention_json(each); });
+  lines.array("abstentions", snapshot.skipped_rules,
+              [](const SkippedRule& each) { return detail::skipped_rule_json(each); });
   lines.member("job", detail::job_json(snapshot));
   return lines.finish();
 }
@@ -360,9 +360,9 @@ ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
       written_at_ns_ = snapshot.wall_ns;
       return ExportResult::ok;
     }
-    detail::report_fault("json", error);
+    detail::report_error("json", error);
   } catch (const std::bad_alloc&) {
-    detail::report_fault(
+    detail::report_error(
         "json", detail::Words("no memory is left to write ", path_.empty() ? std::string_view(kSummaryFile) : path_));
   }
   // Rows are not in this file, so that nothing is lost by taking them; the last summary is worth another try.

@@ -61,7 +61,9 @@ class JsonLines {
  private:
   static constexpr std::size_t kPiece = std::size_t{1} << 20U;  // of the text, in memory
 
-  void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + JsonText(name).text() + ": "; }
+  void begin(const char* name) {
+    out_ += (std::exchange(started_, true) ? ",\n" : "{\n") + JsonText(name).text() + ": ";
+  }
   void element(bool& any, std::string_view printable) {
     out_.append(std::exchange(any, true) ? ",\n " : "[\n ").append(printable);
     if (out_.size() >= kPiece) { hand_over(); }
@@ -73,7 +75,7 @@ class JsonLines {
 
   const Sink& take_;
   std::string out_;
-  bool begun_ = false;
+  bool started_ = false;
   bool taken_ = true;
 };
 

@@ -109,15 +109,15 @@ JsonText known(bool is_known, T value) {
   return is_known ? JsonText(value) : JsonText();
 }
 
-const char* word_of(Meter::Kind kind) {
+const char* word_of(Sensor::Kind kind) {
   switch (kind) {
-    case Meter::Kind::device:
+    case Sensor::Kind::device:
       return "device";
-    case Meter::Kind::processors:
+    case Sensor::Kind::processors:
       return "processors";
-    case Meter::Kind::process:
+    case Sensor::Kind::process:
       return "process";
-    case Meter::Kind::machine:
+    case Sensor::Kind::machine:
       return "machine";
   }
   return "other";
@@ -139,67 +139,67 @@ const char* word_of(Slowdown why) {
 
 /// By the names of the quantities: of what counts up the change, of all else mean, least and most. Why a clock was
 /// lower is told as times.
-JsonText figures_json(const Meter& meter) {
+JsonText figures_json(const Sensor& sensor) {
   JsonText all = JsonText::object();
-  for (std::size_t place = 0; place < std::min(meter.figures.size(), meter.quantities.size()); ++place) {
-    const Quantity quantity = meter.quantities[place];
+  for (std::size_t place = 0; place < std::min(sensor.figures.size(), sensor.quantities.size()); ++place) {
+    const Quantity quantity = sensor.quantities[place];
     if (static_cast<std::uint8_t>(quantity) >= kQuantities || quantity == Quantity::slowdowns) { continue; }
     const QuantityForm form = form_of(quantity);
-    const QuantityFigures& figures = meter.figures[place];
+    const QuantityFigures& figures = sensor.figures[place];
     const auto in_unit = [&form](auto value) { return real(static_cast<double>(value) * form.scale); };
     if (form.counts) {
       all.add(form.name, in_unit(figures.change));
     } else {
       all.add(form.name,
-              {{"mean", in_unit(figures.mean)}, {"least", in_unit(figures.least)}, {"most", in_unit(figures.most)}});
+              {{"mean", in_unit(figures.mean)}, {"least", in_unit(figures.min)}, {"most", in_unit(figures.max)}});
     }
   }
   return all;
 }
 
 /// null: it tells none.
-JsonText energy_json(const MeterEnergy& energy) {
-  if (energy.source == MeterEnergy::Source::none) { return {}; }
-  return {{"source", energy.source == MeterEnergy::Source::counter ? "counter" : "power"},
+JsonText energy_json(const SensorEnergy& energy) {
+  if (energy.source == SensorEnergy::Source::none) { return {}; }
+  return {{"source", energy.source == SensorEnergy::Source::counter ? "counter" : "power"},
           {"joules", real(energy.joules)},
           {"by_power_joules", energy.by_power_joules},
           {"step_ns", energy.step_ns}};
 }
 
-JsonText slowed_json(const Meter& meter) {
+JsonText slowed_json(const Sensor& sensor) {
   JsonText reasons = JsonText::object();
-  for (const SlowTime& each : meter.slowed) { reasons.add(word_of(each.why), each.ns); }
-  return {{"ns", meter.slowed_ns}, {"reasons_ns", reasons}};
+  for (const SlowTime& each : sensor.slowed) { reasons.add(word_of(each.why), each.ns); }
+  return {{"ns", sensor.slowed_ns}, {"reasons_ns", reasons}};
 }
 
-JsonText meter_json(const Meter& meter) {
+JsonText sensor_json(const Sensor& sensor) {
   return {
-      {"kind", word_of(meter.kind)},
-      {"name", meter.name},
-      {"number", known(meter.kind == Meter::Kind::device, meter.number)},
-      {"model", known(!meter.model.empty(), meter.model)},
-      {"id", meter.id},
-      {"memory_bytes", meter.memory_bytes},
-      {"reserved_bytes", meter.reserved_bytes},
-      {"power_limit_w", meter.power_limit_mw ? real(static_cast<double>(*meter.power_limit_mw) / 1e3) : JsonText()},
-      {"processors", meter.processors},
-      {"interval_ns", meter.interval_ns},
-      {"caveat", known(!meter.caveat.empty(), meter.caveat)},
-      {"lost", known(!meter.lost.empty(), meter.lost)},
-      {"samples", meter.samples},
-      {"first_ns", meter.first_ns},
-      {"last_ns", meter.last_ns},
-      {"energy", energy_json(meter.energy)},
-      {"slowed", slowed_json(meter)},
-      {"figures", figures_json(meter)},
+      {"kind", word_of(sensor.kind)},
+      {"name", sensor.name},
+      {"number", known(sensor.kind == Sensor::Kind::device, sensor.number)},
+      {"model", known(!sensor.model.empty(), sensor.model)},
+      {"id", sensor.id},
+      {"memory_bytes", sensor.memory_bytes},
+      {"reserved_bytes", sensor.reserved_bytes},
+      {"power_limit_w", sensor.power_limit_mw ? real(static_cast<double>(*sensor.power_limit_mw) / 1e3) : JsonText()},
+      {"processors", sensor.processors},
+      {"interval_ns", sensor.interval_ns},
+      {"caveat", known(!sensor.caveat.empty(), sensor.caveat)},
+      {"lost", known(!sensor.lost.empty(), sensor.lost)},
+      {"samples", sensor.samples},
+      {"first_ns", sensor.first_ns},
+      {"last_ns", sensor.last_ns},
+      {"energy", energy_json(sensor.energy)},
+      {"slowed", slowed_json(sensor)},
+      {"figures", figures_json(sensor)},
   };
 }
 
 }  // namespace
 
-JsonText meters_json(const Snapshot& snapshot) {
+JsonText sensors_json(const Snapshot& snapshot) {
   JsonText all = JsonText::array();
-  for (const Meter& each : snapshot.meters) { all.push_back(meter_json(each)); }
+  for (const Sensor& each : snapshot.sensors) { all.push_back(sensor_json(each)); }
   return all;
 }
 
@@ -216,7 +216,7 @@ JsonText step_energies_json(const Snapshot& snapshot) {
       return count == 0 ? JsonText() : real(each.joules / static_cast<double>(count));
     };
     all.push_back({{"series", each.series},
-                   {"meter", each.meter},
+                   {"meter", each.sensor},
                    {"steps", each.steps},
                    {"items", each.items},
                    {"time_ns", each.time_ns},
@@ -232,7 +232,7 @@ JsonText region_energies_json(const Snapshot& snapshot) {
   JsonText all = JsonText::array();
   for (const RegionEnergy& each : snapshot.region_energies) {
     all.push_back({{"name", each.name},
-                   {"meter", each.meter},
+                   {"meter", each.sensor},
                    {"calls", each.calls},
                    {"time_ns", each.time_ns},
                    {"joules", real(each.joules)},
@@ -300,7 +300,7 @@ std::string trials_json(const RunInfo& run, const TrialResults& results) {
   lines.array("kinds", results.kinds,
               [&kind](const TrialRate& rate) { return kind_json(static_cast<TrialKind>(kind++), rate); });
   lines.member("finding", results.finding ? finding_json(*results.finding) : JsonText());
-  lines.member("untold", text_or_null(results.untold));
+  lines.member("untold", text_or_null(results.unreported));
   lines.finish();
   return text;
 }

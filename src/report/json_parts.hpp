@@ -32,7 +32,7 @@ JsonText throughput_json(const std::vector<JobThroughput>& all,
 // Members of summary.json. All: any thread.
 
 /// What was sampled, with figures.
-JsonText meters_json(const Snapshot& snapshot);
+JsonText sensors_json(const Snapshot& snapshot);
 JsonText unsampled_json(const Snapshot& snapshot);
 JsonText step_energies_json(const Snapshot& snapshot);
 JsonText region_energies_json(const Snapshot& snapshot);

@@ -16,8 +16,8 @@ void append(std::deque<T>& kept, const std::vector<T>& more) {
 }
 
 template <class T>
-void bound(std::deque<T>& kept, std::size_t most) {
-  if (kept.size() > most) { kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most)); }
+void bound(std::deque<T>& kept, std::size_t max) {
+  if (kept.size() > max) { kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(max)); }
 }
 
 template <class T>
@@ -28,10 +28,10 @@ std::vector<T> copy_of(const std::deque<T>& kept) {
 }  // namespace
 
 struct MemoryExporter::Impl {
-  explicit Impl(std::size_t max_rows) : most(max_rows) {}
+  explicit Impl(std::size_t max_rows) : max(max_rows) {}
 
   mutable std::mutex mutex;
-  const std::size_t most;
+  const std::size_t max;
   ExportResult answer = ExportResult::ok;
   std::size_t calls = 0;
   Snapshot last;
@@ -65,10 +65,10 @@ ExportResult MemoryExporter::export_snapshot(const Snapshot& snapshot) {
     impl_->samples.resize(before[3]);
     return ExportResult::retry;
   }
-  bound(impl_->rows, impl_->most);
-  bound(impl_->metrics, impl_->most);
-  bound(impl_->spans, impl_->most);
-  bound(impl_->samples, impl_->most);
+  bound(impl_->rows, impl_->max);
+  bound(impl_->metrics, impl_->max);
+  bound(impl_->spans, impl_->max);
+  bound(impl_->samples, impl_->max);
   impl_->last.rows.clear();
   impl_->last.metrics.clear();
   impl_->last.samples.clear();

@@ -63,11 +63,11 @@ double ns_a_step(const PathStats& path, const Series& series) {
 /// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time
 /// that has room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran
 /// where.
-std::string most_between(const Snapshot& snapshot, const Series& series, double between) {
+std::string max_between(const Snapshot& snapshot, const Series& series, double between) {
   if (snapshot.threads.size() > 1) { return ""; }
   const std::uint32_t parent = snapshot.paths[series.path].parent;
   bool is_empty = true;
-  std::uint32_t most = kNoIndex;
+  std::uint32_t max = kNoIndex;
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& each = snapshot.paths[path];
     if (path == series.path || each.host.n() + each.skipped == 0) { continue; }
@@ -78,12 +78,12 @@ std::string most_between(const Snapshot& snapshot, const Series& series, double 
     const bool every_step = each.skipped == 0 && each.host.n() >= series.steps / 2 + series.steps % 2;
     const double took = ns_a_step(each, series);
     if (!every_step || took > between) { continue; }
-    if (most == kNoIndex || took > ns_a_step(snapshot.paths[most], series)) { most = path; }
+    if (max == kNoIndex || took > ns_a_step(snapshot.paths[max], series)) { max = path; }
   }
   if (is_empty) { return "; no region is there"; }
-  if (most == kNoIndex) { return ""; }
-  return detail::format("; {} takes {} of it", path_label(snapshot, most),
-                        human_time(ns_a_step(snapshot.paths[most], series)));
+  if (max == kNoIndex) { return ""; }
+  return detail::format("; {} takes {} of it", path_label(snapshot, max),
+                        human_time(ns_a_step(snapshot.paths[max], series)));
 }
 
 /// What a period holds beside its Batch, where that is a tenth of it or more.
@@ -98,8 +98,7 @@ void between_line(const Snapshot& snapshot, const Series& series, std::vector<st
   const double between = period - batch;
   if (batch <= 0 || between < kWorthALine * period) { return; }
   lines.push_back(detail::format("  between two Batches: {} of each period of {} ({}){}", human_time(between),
-                                 human_time(period), percent(between, period),
-                                 most_between(snapshot, series, between)));
+                                 human_time(period), percent(between, period), max_between(snapshot, series, between)));
 }
 
 std::string rates(const Snapshot& snapshot, const Throughput& throughput) {
@@ -261,11 +260,11 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
 void halted_lines(const Snapshot& snapshot, Lines& lines) {
   const ProcessTimes& process = snapshot.process;
   const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
-  if (process.stopped_ns != 0 && !tells(snapshot.findings, "stopped")) {
+  if (process.stopped_ns != 0 && !reports(snapshot.findings, "stopped")) {
     lines.push_back(
         detail::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
   }
-  if (process.suspended_ns != 0 && !tells(snapshot.findings, "slept")) {
+  if (process.suspended_ns != 0 && !reports(snapshot.findings, "slept")) {
     lines.push_back(detail::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
   }
 }
@@ -441,7 +440,7 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
                                    human_time(static_cast<double>(open.open_ns))));
   }
   for (const Loss& loss : snapshot.losses) {
-    if (loss.what == "never_ended" && tells(snapshot.findings, loss.what)) { continue; }
+    if (loss.what == "never_ended" && reports(snapshot.findings, loss.what)) { continue; }
     const std::string where = loss.where.empty() ? "" : " (" + fit_end(printable(loss.where), 60) + ")";
     lines.push_back(detail::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
   }

@@ -95,11 +95,11 @@ void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines)
 }
 
 void add_host_peak(const Measurements& measurements, MeasurementLines& lines) {
-  std::optional<std::int64_t> most;
-  for (const auto& each : measurements) { most = std::max(most, each->host_peak_bytes); }
-  if (!most) { return; }
+  std::optional<std::int64_t> max;
+  for (const auto& each : measurements) { max = std::max(max, each->host_peak_bytes); }
+  if (!max) { return; }
   lines.push_back(detail::format("resident memory of the process: {}, the most up to the end of the measurements",
-                                 human_bytes(static_cast<double>(*most))));
+                                 human_bytes(static_cast<double>(*max))));
 }
 
 void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) {
@@ -114,9 +114,9 @@ void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) 
                                    human_count(notes.slowed_runs), human_count(measurement.host.n),
                                    slowdown_names(notes.slowdowns)));
   }
-  if (notes.least_clock_mhz && notes.most_clock_mhz && notes.least_clock_mhz != notes.most_clock_mhz) {
-    lines.push_back(detail::format("{}: the clock of devices went from {} to {} MHz", name, *notes.least_clock_mhz,
-                                   *notes.most_clock_mhz));
+  if (notes.min_clock_mhz && notes.max_clock_mhz && notes.min_clock_mhz != notes.max_clock_mhz) {
+    lines.push_back(detail::format("{}: the clock of devices went from {} to {} MHz", name, *notes.min_clock_mhz,
+                                   *notes.max_clock_mhz));
   }
   if (notes.switched_runs != 0) {
     lines.push_back(detail::format("{}: the thread lost its processor in {} of {} runs", name,
@@ -127,7 +127,7 @@ void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) 
                                    percent(*notes.others_busy, 1)));
   }
   if (measurement.end == MeasureEnd::seconds) { lines.push_back(name + ": ended as its time was up"); }
-  if (measurement.end == MeasureEnd::most_runs) {
+  if (measurement.end == MeasureEnd::max_runs) {
     lines.push_back(name + ": ended at the most runs that there can be; its interval is wider than asked for");
   }
 }
@@ -236,7 +236,7 @@ void add_results(const TrialResults& results, TrialLines conditions, Page& page)
     page.add({table.head()}, Page::Style::bold);
     page.add_part(table.body(), Page::Style::plain);
   }
-  page.add_part({results.finding ? printable(results.finding->sentence) : "not told: " + printable(results.untold)},
+  page.add_part({results.finding ? printable(results.finding->sentence) : "not told: " + printable(results.unreported)},
                 Page::Style::plain);
   rate_lines(results, conditions);
   condition_lines(results, conditions);

@@ -103,23 +103,23 @@ JsonText measured_times_json(const MeasuredTimes& times) {
 }
 
 JsonText measured_notes_json(const MeasuredNotes& notes) {
-  return {{"slowed_runs", notes.slowed_runs},         {"slowdowns", notes.slowdowns},
-          {"least_clock_mhz", notes.least_clock_mhz}, {"most_clock_mhz", notes.most_clock_mhz},
-          {"switched_runs", notes.switched_runs},     {"others_busy", notes.others_busy}};
+  return {{"slowed_runs", notes.slowed_runs},       {"slowdowns", notes.slowdowns},
+          {"least_clock_mhz", notes.min_clock_mhz}, {"most_clock_mhz", notes.max_clock_mhz},
+          {"switched_runs", notes.switched_runs},   {"others_busy", notes.others_busy}};
 }
 
-JsonText measured_meter_json(const MeasuredMeter& meter) {
-  return {{"name", meter.name},
-          {"samples", meter.samples},
-          {"memory_bytes", meter.memory_bytes},
-          {"joules", meter.joules},
-          {"error_joules", meter.joules ? JsonText(meter.error_joules) : JsonText()},
-          {"no_energy", unless_empty(meter.no_energy)}};
+JsonText measured_sensor_json(const MeasuredSensor& sensor) {
+  return {{"name", sensor.name},
+          {"samples", sensor.samples},
+          {"memory_bytes", sensor.memory_bytes},
+          {"joules", sensor.joules},
+          {"error_joules", sensor.joules ? JsonText(sensor.error_joules) : JsonText()},
+          {"no_energy", unless_empty(sensor.no_energy)}};
 }
 
-JsonText measured_meters_json(const std::vector<MeasuredMeter>& meters) {
+JsonText measured_sensors_json(const std::vector<MeasuredSensor>& sensors) {
   JsonText all = JsonText::array();
-  for (const MeasuredMeter& each : meters) { all.push_back(measured_meter_json(each)); }
+  for (const MeasuredSensor& each : sensors) { all.push_back(measured_sensor_json(each)); }
   return all;
 }
 
@@ -165,7 +165,7 @@ JsonText measurement_members(const Measurement& measurement) {
           {"energy_of", unless_empty(measurement.energy_of)},
           {"no_energy", unless_empty(measurement.no_energy)},
           {"notes", measured_notes_json(measurement.notes)},
-          {"meters", measured_meters_json(measurement.meters)},
+          {"meters", measured_sensors_json(measurement.sensors)},
           {"runs_left_out", measurement.runs_left_out},
           {"runs", runs_json(measurement.runs)}};
 }

@@ -20,7 +20,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t kMostDevices = 4;  // each with a line of its own
+constexpr std::size_t kMaxDevices = 4;  // each with a line of its own
 // A counter and a power that lie further apart are not both right.
 constexpr double kTellBoth = 0.05;
 
@@ -40,22 +40,24 @@ const char* words_of(Slowdown why) {
   return "another reason";
 }
 
-std::string meter_name(const Meter& meter) { return fit(printable(meter.name), 40); }
+std::string sensor_name(const Sensor& sensor) { return fit(printable(sensor.name), 40); }
 
-std::vector<const Meter*> meters_of(const Snapshot& snapshot, Meter::Kind kind) {
-  std::vector<const Meter*> found;
-  for (const Meter& each : snapshot.meters) {
+std::vector<const Sensor*> sensors_of(const Snapshot& snapshot, Sensor::Kind kind) {
+  std::vector<const Sensor*> found;
+  for (const Sensor& each : snapshot.sensors) {
     if (each.kind == kind && each.samples != 0) { found.push_back(&each); }
   }
   return found;
 }
 
-bool has_energy(const Meter& meter) { return meter.samples > 1 && meter.energy.source != MeterEnergy::Source::none; }
+bool has_energy(const Sensor& sensor) {
+  return sensor.samples > 1 && sensor.energy.source != SensorEnergy::Source::none;
+}
 
-std::string source_of(const Meter& meter) {
-  const bool counts = meter.energy.source == MeterEnergy::Source::counter;
+std::string source_of(const Sensor& sensor) {
+  const bool counts = sensor.energy.source == SensorEnergy::Source::counter;
   const std::string every =
-      meter.energy.step_ns > 0 ? ", every " + human_time(static_cast<double>(meter.energy.step_ns)) : std::string();
+      sensor.energy.step_ns > 0 ? ", every " + human_time(static_cast<double>(sensor.energy.step_ns)) : std::string();
   return (counts ? "energy counter" : "power summed up") + every;
 }
 
@@ -71,30 +73,30 @@ std::string step_words(const Snapshot& snapshot, const EnergyOfSteps& of) {
 }
 
 /// "1.23 kJ on cuda 0 (energy counter, every 100 ms), 2.05 J a step ± 3.0 %".
-std::string energy_words(const Snapshot& snapshot, const std::vector<const Meter*>& meters, Meter::Kind kind) {
+std::string energy_words(const Snapshot& snapshot, const std::vector<const Sensor*>& sensors, Sensor::Kind kind) {
   double joules = 0;
-  double least = 0;
-  double most = 0;
-  for (const Meter* each : meters) {
-    least = joules == 0 ? each->energy.joules : std::min(least, each->energy.joules);
-    most = std::max(most, each->energy.joules);
+  double min = 0;
+  double max = 0;
+  for (const Sensor* each : sensors) {
+    min = joules == 0 ? each->energy.joules : std::min(min, each->energy.joules);
+    max = std::max(max, each->energy.joules);
     joules += each->energy.joules;
   }
-  const char* const nouns = kind == Meter::Kind::device ? "devices" : "machines' processors";
-  const std::string where = meters.size() == 1 ? meter_name(*meters.front())
-                                               : detail::format("{} {}, {} to {} each", meters.size(), nouns,
-                                                                human_energy(least), human_energy(most));
-  return detail::format("{} on {} ({}){}", human_energy(joules), where, source_of(*meters.front()),
+  const char* const nouns = kind == Sensor::Kind::device ? "devices" : "machines' processors";
+  const std::string where = sensors.size() == 1 ? sensor_name(*sensors.front())
+                                                : detail::format("{} {}, {} to {} each", sensors.size(), nouns,
+                                                                 human_energy(min), human_energy(max));
+  return detail::format("{} on {} ({}){}", human_energy(joules), where, source_of(*sensors.front()),
                         step_words(snapshot, energy_of_steps(snapshot, kind)));
 }
 
 /// The regions that took most, by all devices, or without one by the processors.
 void region_line(const Snapshot& snapshot, Lines& lines) {
-  const bool device = !meters_of(snapshot, Meter::Kind::device).empty();
-  const Meter::Kind kind = device ? Meter::Kind::device : Meter::Kind::processors;
+  const bool device = !sensors_of(snapshot, Sensor::Kind::device).empty();
+  const Sensor::Kind kind = device ? Sensor::Kind::device : Sensor::Kind::processors;
   std::map<std::string, RegionEnergy> regions;
   for (const RegionEnergy& each : snapshot.region_energies) {
-    if (each.meter >= snapshot.meters.size() || snapshot.meters[each.meter].kind != kind) { continue; }
+    if (each.sensor >= snapshot.sensors.size() || snapshot.sensors[each.sensor].kind != kind) { continue; }
     RegionEnergy& sum = regions[each.name];
     sum.calls = std::max(sum.calls, each.calls);
     sum.joules += each.joules;
@@ -106,7 +108,7 @@ void region_line(const Snapshot& snapshot, Lines& lines) {
   }
   std::sort(order.begin(), order.end());
   std::string text;
-  for (std::size_t at = 0; at < std::min(order.size(), kMostDevices); ++at) {
+  for (std::size_t at = 0; at < std::min(order.size(), kMaxDevices); ++at) {
     const RegionEnergy& each = regions[order[at].second];
     text += detail::format("{}{} {} \u00B1 {} in {} call{}", at == 0 ? "" : ", ", fit(printable(order[at].second), 40),
                            human_energy(each.joules), percent(each.error_joules, each.joules), human_count(each.calls),
@@ -117,104 +119,102 @@ void region_line(const Snapshot& snapshot, Lines& lines) {
 
 void energy_lines(const Snapshot& snapshot, Lines& lines) {
   std::string text;
-  for (const Meter::Kind kind : {Meter::Kind::device, Meter::Kind::processors}) {
-    std::vector<const Meter*> meters = meters_of(snapshot, kind);
-    meters.erase(std::remove_if(meters.begin(), meters.end(), [](const Meter* each) { return !has_energy(*each); }),
-                 meters.end());
-    if (meters.empty()) { continue; }
-    text += (text.empty() ? "" : "; ") + energy_words(snapshot, meters, kind);
+  for (const Sensor::Kind kind : {Sensor::Kind::device, Sensor::Kind::processors}) {
+    std::vector<const Sensor*> sensors = sensors_of(snapshot, kind);
+    sensors.erase(std::remove_if(sensors.begin(), sensors.end(), [](const Sensor* each) { return !has_energy(*each); }),
+                  sensors.end());
+    if (sensors.empty()) { continue; }
+    text += (text.empty() ? "" : "; ") + energy_words(snapshot, sensors, kind);
   }
   if (!text.empty()) { lines.push_back("energy: " + text); }
   region_line(snapshot, lines);
-  for (const Meter& each : snapshot.meters) {
+  for (const Sensor& each : snapshot.sensors) {
     const double counted = each.energy.joules;
     const std::optional<double> summed = each.energy.by_power_joules;
     if (!has_energy(each) || !summed || std::abs(*summed - counted) <= kTellBoth * counted) { continue; }
-    lines.push_back(detail::format("  {}: its counter tells {}, its power comes to {}", meter_name(each),
+    lines.push_back(detail::format("  {}: its counter tells {}, its power comes to {}", sensor_name(each),
                                    human_energy(counted), human_energy(*summed)));
   }
 }
 
 /// What meters of one kind had in use at most: of many, the one that had most.
-void add_memory(const Snapshot& snapshot, Meter::Kind kind, Quantity quantity, std::string& text) {
-  std::vector<std::pair<const Meter*, const QuantityFigures*>> known;
-  for (const Meter* each : meters_of(snapshot, kind)) {
+void add_memory(const Snapshot& snapshot, Sensor::Kind kind, Quantity quantity, std::string& text) {
+  std::vector<std::pair<const Sensor*, const QuantityFigures*>> known;
+  for (const Sensor* each : sensors_of(snapshot, kind)) {
     const QuantityFigures* const memory = each->figures_of(quantity);
-    if (memory != nullptr && memory->most > 0) { known.emplace_back(each, memory); }
+    if (memory != nullptr && memory->max > 0) { known.emplace_back(each, memory); }
   }
   const std::size_t all = known.size();
-  if (all > kMostDevices) {
+  if (all > kMaxDevices) {
     known = {*std::max_element(known.begin(), known.end(),
-                               [](const auto& a, const auto& b) { return a.second->most < b.second->most; })};
+                               [](const auto& a, const auto& b) { return a.second->max < b.second->max; })};
   }
-  for (const auto& [meter, memory] : known) {
+  for (const auto& [sensor, memory] : known) {
     const std::string whole =
-        meter->memory_bytes ? " of " + human_bytes(static_cast<double>(*meter->memory_bytes)) : "";
-    text += detail::format("{}{} {}{}", text.empty() ? "" : "; ", meter_name(*meter),
-                           human_bytes(static_cast<double>(memory->most)), whole);
+        sensor->memory_bytes ? " of " + human_bytes(static_cast<double>(*sensor->memory_bytes)) : "";
+    text += detail::format("{}{} {}{}", text.empty() ? "" : "; ", sensor_name(*sensor),
+                           human_bytes(static_cast<double>(memory->max)), whole);
   }
   if (all > known.size()) { text += detail::format(", the most of {}", all); }
 }
 
 void memory_line(const Snapshot& snapshot, Lines& lines) {
   std::string text;
-  add_memory(snapshot, Meter::Kind::device, Quantity::memory, text);
-  add_memory(snapshot, Meter::Kind::process, Quantity::peak_memory, text);
-  add_memory(snapshot, Meter::Kind::machine, Quantity::memory, text);
+  add_memory(snapshot, Sensor::Kind::device, Quantity::memory, text);
+  add_memory(snapshot, Sensor::Kind::process, Quantity::peak_memory, text);
+  add_memory(snapshot, Sensor::Kind::machine, Quantity::memory, text);
   if (!text.empty()) { lines.push_back("memory at most: " + text); }
 }
 
-std::string slowed_words(const Meter& meter) {
-  if (meter.slowed_ns == 0) { return ""; }
-  const auto all = static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns);
-  std::string text = detail::format("slowed down {} of the time", percent(static_cast<double>(meter.slowed_ns), all));
-  for (const SlowTime& each : meter.slowed) {
-    text += detail::format("{} {} {}", &each == &meter.slowed.front() ? ":" : ",", words_of(each.why),
+std::string slowed_words(const Sensor& sensor) {
+  if (sensor.slowed_ns == 0) { return ""; }
+  const auto all = static_cast<double>(sensor.last_ns) - static_cast<double>(sensor.first_ns);
+  std::string text = detail::format("slowed down {} of the time", percent(static_cast<double>(sensor.slowed_ns), all));
+  for (const SlowTime& each : sensor.slowed) {
+    text += detail::format("{} {} {}", &each == &sensor.slowed.front() ? ":" : ",", words_of(each.why),
                            percent(static_cast<double>(each.ns), all));
   }
   return text;
 }
 
 /// "cuda 0: busy 87.0 % and 312 W of 700 W on average, clock 1 800 MHz (1 200 at least), at most 71 °C".
-std::string use_words(const Meter& meter) {
+std::string use_words(const Sensor& sensor) {
   std::string text;
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
-  if (const QuantityFigures* busy = meter.figures_of(Quantity::utilization)) {
+  if (const QuantityFigures* busy = sensor.figures_of(Quantity::utilization)) {
     add("busy " + percent(busy->mean, 1000));
   }
-  if (const QuantityFigures* power = meter.figures_of(Quantity::power)) {
+  if (const QuantityFigures* power = sensor.figures_of(Quantity::power)) {
     const std::string limit =
-        meter.power_limit_mw ? detail::format(" of {:.0f} W", static_cast<double>(*meter.power_limit_mw) / 1e3) : "";
+        sensor.power_limit_mw ? detail::format(" of {:.0f} W", static_cast<double>(*sensor.power_limit_mw) / 1e3) : "";
     add(detail::format("{:.0f} W{}", power->mean / 1e3, limit));
   }
-  if (const QuantityFigures* clock = meter.figures_of(Quantity::clock)) {
+  if (const QuantityFigures* clock = sensor.figures_of(Quantity::clock)) {
     add(detail::format("{:.0f} MHz", clock->mean));
-    if (clock->least > 0) {
-      text += detail::format(" (least {})", human_count(static_cast<std::uint64_t>(clock->least)));
-    }
+    if (clock->min > 0) { text += detail::format(" (least {})", human_count(static_cast<std::uint64_t>(clock->min))); }
   }
   if (!text.empty()) { text += " on average"; }
-  if (const QuantityFigures* heat = meter.figures_of(Quantity::temperature)) {
-    add(detail::format("at most {:.0f} \u00B0C", static_cast<double>(heat->most) / 1e3));
+  if (const QuantityFigures* heat = sensor.figures_of(Quantity::temperature)) {
+    add(detail::format("at most {:.0f} \u00B0C", static_cast<double>(heat->max) / 1e3));
   }
-  if (const std::string slowed = slowed_words(meter); !slowed.empty()) { add(slowed); }
+  if (const std::string slowed = slowed_words(sensor); !slowed.empty()) { add(slowed); }
   return text;
 }
 
 void use_lines(const Snapshot& snapshot, Lines& lines) {
-  const std::vector<const Meter*> devices = meters_of(snapshot, Meter::Kind::device);
-  for (const Meter* each : devices) {
+  const std::vector<const Sensor*> devices = sensors_of(snapshot, Sensor::Kind::device);
+  for (const Sensor* each : devices) {
     // Of many, those that could have been faster.
-    if (devices.size() > kMostDevices && each->slowed_ns == 0) { continue; }
+    if (devices.size() > kMaxDevices && each->slowed_ns == 0) { continue; }
     const std::string text = use_words(*each);
-    if (!text.empty()) { lines.push_back(meter_name(*each) + ": " + text); }
+    if (!text.empty()) { lines.push_back(sensor_name(*each) + ": " + text); }
   }
 }
 
-void process_line(const Meter& meter, Lines& lines) {
+void process_line(const Sensor& sensor, Lines& lines) {
   std::string text;
   const auto add = [&](Quantity quantity, const char* what, bool bytes) {
-    const QuantityFigures* const figures = meter.figures_of(quantity);
+    const QuantityFigures* const figures = sensor.figures_of(quantity);
     if (figures == nullptr || figures->change <= 0) { return; }
     const std::string amount = bytes ? human_bytes(static_cast<double>(figures->change))
                                      : human_count(static_cast<std::uint64_t>(figures->change));
@@ -224,16 +224,16 @@ void process_line(const Meter& meter, Lines& lines) {
   add(Quantity::storage_written, "written to it", true);
   add(Quantity::major_faults, "page faults that waited for storage", false);
   add(Quantity::forced_switches, "forced context switches", false);
-  if (!text.empty()) { lines.push_back(meter_name(meter) + ": " + text); }
+  if (!text.empty()) { lines.push_back(sensor_name(sensor) + ": " + text); }
 }
 
 /// How busy its processors were, with everything that runs there.
-void machine_line(const Meter& meter, Lines& lines) {
-  const QuantityFigures* const cpu = meter.figures_of(Quantity::cpu_time);
-  const std::uint32_t processors = meter.processors.value_or(0);
-  const auto all = (static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns)) * processors;
+void machine_line(const Sensor& sensor, Lines& lines) {
+  const QuantityFigures* const cpu = sensor.figures_of(Quantity::cpu_time);
+  const std::uint32_t processors = sensor.processors.value_or(0);
+  const auto all = (static_cast<double>(sensor.last_ns) - static_cast<double>(sensor.first_ns)) * processors;
   if (cpu == nullptr || all <= 0 || cpu->change < 0) { return; }
-  lines.push_back(detail::format("{}: {} of {} processor{} busy, with all that runs there", meter_name(meter),
+  lines.push_back(detail::format("{}: {} of {} processor{} busy, with all that runs there", sensor_name(sensor),
                                  percent(static_cast<double>(cpu->change), all), processors, plural(processors)));
 }
 
@@ -244,25 +244,25 @@ std::map<std::uint32_t, const StepEnergy*> longest_energies(const Snapshot& snap
   std::vector<const StepEnergy*> usable;
   const StepEnergy* longest = nullptr;
   for (const StepEnergy& each : snapshot.step_energies) {
-    const bool known = each.steps != 0 && each.series < snapshot.series.size() && each.meter < snapshot.meters.size();
-    if (!known || !wanted(each.meter)) { continue; }
+    const bool known = each.steps != 0 && each.series < snapshot.series.size() && each.sensor < snapshot.sensors.size();
+    if (!known || !wanted(each.sensor)) { continue; }
     usable.push_back(&each);
     if (longest == nullptr || each.time_ns > longest->time_ns) { longest = &each; }
   }
-  std::map<std::uint32_t, const StepEnergy*> by_meter;
+  std::map<std::uint32_t, const StepEnergy*> by_sensor;
   for (const StepEnergy* each : usable) {
     if (longest == nullptr || path_of(*each) != path_of(*longest)) { continue; }
-    const StepEnergy*& place = by_meter[each->meter];
+    const StepEnergy*& place = by_sensor[each->sensor];
     if (place == nullptr || each->time_ns > place->time_ns) { place = each; }
   }
-  return by_meter;
+  return by_sensor;
 }
 
 template <class Wanted>
 EnergyOfSteps sum_of_steps(const Snapshot& snapshot, Wanted wanted) {
   EnergyOfSteps sum;
   double error_joules = 0;
-  for (const auto& [meter, each] : longest_energies(snapshot, wanted)) {
+  for (const auto& [sensor, each] : longest_energies(snapshot, wanted)) {
     const auto steps = static_cast<double>(each->steps);
     sum.series = each->series;
     sum.steps = std::max(sum.steps, each->steps);
@@ -276,12 +276,12 @@ EnergyOfSteps sum_of_steps(const Snapshot& snapshot, Wanted wanted) {
 
 }  // namespace
 
-EnergyOfSteps energy_of_steps(const Snapshot& snapshot, Meter::Kind kind) {
-  return sum_of_steps(snapshot, [&](std::uint32_t meter) { return snapshot.meters[meter].kind == kind; });
+EnergyOfSteps energy_of_steps(const Snapshot& snapshot, Sensor::Kind kind) {
+  return sum_of_steps(snapshot, [&](std::uint32_t sensor) { return snapshot.sensors[sensor].kind == kind; });
 }
 
-EnergyOfSteps energy_of_steps(const Snapshot& snapshot, std::uint32_t meter) {
-  return sum_of_steps(snapshot, [meter](std::uint32_t other) { return other == meter; });
+EnergyOfSteps energy_of_steps(const Snapshot& snapshot, std::uint32_t sensor) {
+  return sum_of_steps(snapshot, [sensor](std::uint32_t other) { return other == sensor; });
 }
 
 std::string slowdown_names(std::uint32_t bits) {
@@ -297,23 +297,23 @@ void add_sampled(const Snapshot& snapshot, Lines& lines) {
   energy_lines(snapshot, lines);
   memory_line(snapshot, lines);
   use_lines(snapshot, lines);
-  const auto each_of = [&](Meter::Kind kind, void (*add)(const Meter&, Lines&)) {
-    const std::vector<const Meter*> meters = meters_of(snapshot, kind);
-    for (std::size_t at = 0; at < meters.size() && meters.size() <= kMostDevices; ++at) { add(*meters[at], lines); }
+  const auto each_of = [&](Sensor::Kind kind, void (*add)(const Sensor&, Lines&)) {
+    const std::vector<const Sensor*> sensors = sensors_of(snapshot, kind);
+    for (std::size_t at = 0; at < sensors.size() && sensors.size() <= kMaxDevices; ++at) { add(*sensors[at], lines); }
   };
-  each_of(Meter::Kind::process, process_line);
-  each_of(Meter::Kind::machine, machine_line);
+  each_of(Sensor::Kind::process, process_line);
+  each_of(Sensor::Kind::machine, machine_line);
 }
 
 void add_sample_caveats(const Snapshot& snapshot, Lines& lines) {
-  const bool device = !meters_of(snapshot, Meter::Kind::device).empty();
+  const bool device = !sensors_of(snapshot, Sensor::Kind::device).empty();
   if (device) {
     lines.emplace_back("energy, memory and use of a device are those of the whole device, whoever uses it");
   }
-  for (const Meter& each : snapshot.meters) {
-    if (!each.caveat.empty()) { lines.push_back(meter_name(each) + ": " + fit(printable(each.caveat), 200)); }
+  for (const Sensor& each : snapshot.sensors) {
+    if (!each.caveat.empty()) { lines.push_back(sensor_name(each) + ": " + fit(printable(each.caveat), 200)); }
     if (each.lost.empty()) { continue; }
-    lines.push_back(detail::format("{}: no samples after {}: {}", meter_name(each),
+    lines.push_back(detail::format("{}: no samples after {}: {}", sensor_name(each),
                                    human_time(static_cast<double>(each.last_ns)), fit(printable(each.lost), 200)));
   }
   std::string absent;

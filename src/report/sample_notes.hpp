@@ -28,9 +28,9 @@ struct EnergyOfSteps {
   double joules_an_item = 0;  ///< 0: there are no items
   double error = 0;           ///< share of these, at most
 };
-EnergyOfSteps energy_of_steps(const Snapshot& snapshot, Meter::Kind kind);
+EnergyOfSteps energy_of_steps(const Snapshot& snapshot, Sensor::Kind kind);
 /// Of one meter.
-EnergyOfSteps energy_of_steps(const Snapshot& snapshot, std::uint32_t meter);
+EnergyOfSteps energy_of_steps(const Snapshot& snapshot, std::uint32_t sensor);
 
 /// Appends what the figures of single paths do not contain, or contain beside what one expects. A statement a line,
 /// printable. Any thread.

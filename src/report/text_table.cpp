@@ -28,7 +28,7 @@ TextTable::TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, s
       columns_(std::move(columns)),
       lines_(std::move(lines)),
       widths_(columns_.size()),
-      has_room_(columns_.size()) {
+      has_space_(columns_.size()) {
   measure();
   choose(width);
 }
@@ -42,15 +42,15 @@ void TextTable::measure() {
   for (const Line& line : lines_) { name_width_ = std::max(name_width_, 2 * line.depth + columns_of(line.name)); }
 }
 
-void TextTable::show(unsigned priority, std::size_t room) {
+void TextTable::show(unsigned priority, std::size_t space) {
   std::size_t wanted = 0;
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     if (columns_[column].priority == priority && columns_[column].shown) { wanted += kGap + widths_[column]; }
   }
-  if (wanted == 0 || wanted > room) { return; }
+  if (wanted == 0 || wanted > space) { return; }
   cells_width_ += wanted;
   for (std::size_t column = 0; column < columns_.size(); ++column) {
-    if (columns_[column].priority == priority && columns_[column].shown) { has_room_[column] = true; }
+    if (columns_[column].priority == priority && columns_[column].shown) { has_space_[column] = true; }
   }
 }
 
@@ -70,7 +70,7 @@ void TextTable::choose(std::size_t width) {
 
 bool TextTable::shows(unsigned priority) const {
   for (std::size_t column = 0; column < columns_.size(); ++column) {
-    if (columns_[column].priority == priority && has_room_[column]) { return true; }
+    if (columns_[column].priority == priority && has_space_[column]) { return true; }
   }
   return false;
 }
@@ -99,9 +99,9 @@ std::string TextTable::name_cell(const Line& line) const {
 }
 
 void TextTable::append_cell(std::string& text, std::size_t column, const std::string& cell) const {
-  if (!has_room_[column]) { return; }
-  const std::string room(widths_[column] - columns_of(cell), ' ');
-  text += std::string(kGap, ' ') + (columns_[column].words ? cell + room : room + cell);
+  if (!has_space_[column]) { return; }
+  const std::string space(widths_[column] - columns_of(cell), ' ');
+  text += std::string(kGap, ' ') + (columns_[column].words ? cell + space : space + cell);
 }
 
 namespace {

@@ -46,7 +46,7 @@ class TextTable {
  private:
   void measure();
   void choose(std::size_t width);
-  void show(unsigned priority, std::size_t room);
+  void show(unsigned priority, std::size_t space);
   std::string name_cell(const Line& line) const;
   void append_cell(std::string& text, std::size_t column, const std::string& cell) const;
 
@@ -54,7 +54,7 @@ class TextTable {
   std::vector<TextColumn> columns_;
   std::vector<Line> lines_;
   std::vector<std::size_t> widths_;
-  std::vector<bool> has_room_;
+  std::vector<bool> has_space_;
   std::size_t cells_width_ = 0;  // of those shown, the space between them included
   std::size_t name_width_ = 0;
 };

@@ -60,7 +60,7 @@ std::uint32_t TrackLanes::place(std::int64_t begin_ns, std::int64_t end_ns) {
   for (std::uint32_t lane = 0; lane < count; ++lane) {
     if (lanes_[lane].take({begin_ns, end_ns})) { return lane; }
   }
-  if (count == kMostLanes) { return kNone; }
+  if (count == kMaxLanes) { return kNone; }
   lanes_.emplace_back().take({begin_ns, end_ns});
   return count;
 }
@@ -68,7 +68,7 @@ std::uint32_t TrackLanes::place(std::int64_t begin_ns, std::int64_t end_ns) {
 bool TrackLanes::Lane::take(Stretch span) {
   if (outermost_.empty() || outermost_.back().end_ns <= span.begin_ns) {  // the usual one
     outermost_.push_back(span);
-    if (outermost_.size() > kMost) { shorten(); }
+    if (outermost_.size() > kMax) { shorten(); }
     return true;
   }
   if (outermost_.back().begin_ns < span.begin_ns) { return false; }  // the usual other one: it lies across the last
@@ -136,17 +136,19 @@ constexpr const char* kSlowed = "slowed down";
 
 std::vector<CounterValue> CounterTracks::values(const Snapshot& snapshot, const Sample& sample) {
   std::vector<CounterValue> values;
-  if (sample.meter >= snapshot.meters.size()) { return values; }
-  const Meter& meter = snapshot.meters[sample.meter];
-  if (sample.values.size() != meter.quantities.size()) { return values; }
-  const auto found = last_.find(sample.meter);
+  if (sample.sensor >= snapshot.sensors.size()) { return values; }
+  const Sensor& sensor = snapshot.sensors[sample.sensor];
+  if (sample.values.size() != sensor.quantities.size()) { return values; }
+  const auto found = last_.find(sample.sensor);
   const Sample* const last =
       found == last_.end() || found->second.values.size() != sample.values.size() ? nullptr : &found->second;
   for (std::size_t place = 0; place < sample.values.size(); ++place) {
-    const Quantity quantity = meter.quantities[place];
+    const Quantity quantity = sensor.quantities[place];
     const std::int64_t value = sample.values[place];
     if (value == Sample::kAbsent) { continue; }
-    if (quantity == Quantity::slowdowns) { values.push_back({meter.name + " " + kSlowed, "", value == 0 ? 0.0 : 1.0}); }
+    if (quantity == Quantity::slowdowns) {
+      values.push_back({sensor.name + " " + kSlowed, "", value == 0 ? 0.0 : 1.0});
+    }
     const Track* const track = counter_track_of(quantity);
     if (track == nullptr) { continue; }
     auto number = static_cast<double>(value);
@@ -156,9 +158,9 @@ std::vector<CounterValue> CounterTracks::values(const Snapshot& snapshot, const 
       const double passed = static_cast<double>(sample.time_ns) - static_cast<double>(last->time_ns);
       number = (number - static_cast<double>(last->values[place])) / passed;
     }
-    values.push_back({meter.name + " " + track->name, track->unit, number * track->scale});
+    values.push_back({sensor.name + " " + track->name, track->unit, number * track->scale});
   }
-  last_[sample.meter] = sample;
+  last_[sample.sensor] = sample;
   return values;
 }
 
@@ -394,8 +396,8 @@ TraceExporter& TraceExporter::operator=(TraceExporter&&) noexcept = default;
 
 ExportResult TraceExporter::export_snapshot(const Snapshot& snapshot) {
   Impl& trace = *impl_;
-  const ExportResult begun = trace.file.begin(detail::kTraceHead, snapshot.finished);
-  if (begun != ExportResult::ok) { return begun; }
+  const ExportResult started = trace.file.begin(detail::kTraceHead, snapshot.finished);
+  if (started != ExportResult::ok) { return started; }
   trace.name_tracks(snapshot);
   trace.add_spans(snapshot);
   trace.add_samples(snapshot);

@@ -43,12 +43,12 @@ std::string trace_counter(std::string_view name, std::string_view unit, double v
 std::string trace_tail(const JsonText& other);
 
 /// The lanes of one track of a time line: within a lane, spans lie apart or one inside the other, as viewers want it.
-/// What overlaps goes to the next lane. A lane remembers its outermost spans, at most kMost; between the oldest and the
+/// What overlaps goes to the next lane. A lane remembers its outermost spans, at most kMax; between the oldest and the
 /// newest of these the others become one, across which nothing can reach. One thread at a time.
 class TrackLanes {
  public:
-  static constexpr std::size_t kMost = 16'384;  ///< stretches of a lane
-  static constexpr std::uint32_t kMostLanes = 256;
+  static constexpr std::size_t kMax = 16'384;  ///< stretches of a lane
+  static constexpr std::uint32_t kMaxLanes = 256;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   /// The lane of a span: 0 is the usual one, kNone where there are too many. Where spans come in the order of their

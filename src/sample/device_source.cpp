@@ -10,12 +10,12 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 VisibleDevices VisibleDevices::of(const char* value) {
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMax = 64;
   VisibleDevices devices;
   if (value == nullptr) { return devices; }
   devices.all = false;
   std::string_view left = value;
-  while (!left.empty() && devices.entries.size() < kMost) {
+  while (!left.empty() && devices.entries.size() < kMax) {
     const std::size_t comma = std::min(left.find(','), left.size());
     std::string_view entry = left.substr(0, comma);
     left.remove_prefix(std::min(comma + 1, left.size()));
@@ -42,11 +42,11 @@ std::vector<Quantity> DeviceSource::add_device(const std::vector<Quantity>& may)
   Asked asked;
   for (const Quantity each : may) {
     std::int64_t value = 0;
-    if (ask(asked_.size(), each, value) == Answer::told) { asked.quantities.push_back(each); }
+    if (ask(asked_.size(), each, value) == Answer::reported) { asked.quantities.push_back(each); }
   }
-  std::vector<Quantity> tells = asked.quantities;
-  if (!tells.empty()) { asked_.push_back(std::move(asked)); }
-  return tells;
+  std::vector<Quantity> reports = asked.quantities;
+  if (!reports.empty()) { asked_.push_back(std::move(asked)); }
+  return reports;
 }
 
 void DeviceSource::read(const NowNs& now, std::vector<Reading>& readings) {
@@ -58,7 +58,7 @@ void DeviceSource::read(const NowNs& now, std::vector<Reading>& readings) {
 Reading DeviceSource::read(std::size_t device, const NowNs& now) {
   Asked& asked = asked_[device];
   Reading reading;
-  reading.meter = static_cast<std::uint32_t>(device);
+  reading.sensor = static_cast<std::uint32_t>(device);
   reading.values.assign(asked.quantities.size(), Sample::kAbsent);
   bool any = false;
   // The first value is the energy, whose time matters.
@@ -68,12 +68,12 @@ Reading DeviceSource::read(std::size_t device, const NowNs& now) {
     std::int64_t value = 0;
     const Answer answer = ask(device, asked.quantities[place], value);
     if (place == 0) { reading.time_ns = begin_ns + (now() - begin_ns) / 2; }
-    if (answer == Answer::told) { reading.values[place] = value; }
-    any = any || answer == Answer::told;
+    if (answer == Answer::reported) { reading.values[place] = value; }
+    any = any || answer == Answer::reported;
     asked.lost = answer == Answer::gone;
   }
   asked.failures = any ? 0 : asked.failures + 1;
-  asked.lost = asked.lost || asked.failures >= kMostFailures;
+  asked.lost = asked.lost || asked.failures >= kMaxFailures;
   if (asked.lost) {
     reading.values.clear();
     reading.lost = trouble();

@@ -33,14 +33,14 @@ bool parse_device_index(std::string_view entry, std::size_t& index) noexcept;
 /// a time.
 class DeviceSource : public SampleSource {
  public:
-  static constexpr std::size_t kMostDevices = 64;
-  static constexpr int kMostFailures = 50;  ///< in a row, of all that a device is asked; then it is given up
+  static constexpr std::size_t kMaxDevices = 64;
+  static constexpr int kMaxFailures = 50;  ///< in a row, of all that a device is asked; then it is given up
 
   void read(const NowNs& now, std::vector<Reading>& readings) final;
 
  protected:
   enum class Answer {
-    told,
+    reported,
     failed,  ///< the device has no such thing, or does not tell it this time
     gone,    ///< it will never answer again
   };

@@ -103,8 +103,8 @@ std::int64_t slowdowns_of_nvml(unsigned long long reasons) noexcept {
   if ((reasons & (kNvmlSwThermalSlowdown | kNvmlHwThermalSlowdown)) != 0) { bits |= bit(Slowdown::heat); }
   if ((reasons & kNvmlHwPowerBrakeSlowdown) != 0) { bits |= bit(Slowdown::power_brake); }
   // It comes along with the two above.
-  constexpr unsigned long long kTold = kNvmlHwThermalSlowdown | kNvmlHwPowerBrakeSlowdown;
-  if ((reasons & kNvmlHwSlowdown) != 0 && (reasons & kTold) == 0) { bits |= bit(Slowdown::hardware); }
+  constexpr unsigned long long kReported = kNvmlHwThermalSlowdown | kNvmlHwPowerBrakeSlowdown;
+  if ((reasons & kNvmlHwSlowdown) != 0 && (reasons & kReported) == 0) { bits |= bit(Slowdown::hardware); }
   return bits;
 }
 
@@ -117,7 +117,7 @@ std::unique_ptr<SampleSource> NvmlSource::of_process() {
                                       order != nullptr && std::strcmp(order, "PCI_BUS_ID") == 0);
 }
 
-std::string NvmlSource::told(int error) const {
+std::string NvmlSource::reported(int error) const {
   const char* const words = nvml_.error_string(error);
   return words == nullptr ? "error " + std::to_string(error) : words;
 }
@@ -129,9 +129,9 @@ std::string NvmlSource::text_of(int (*function)(NvmlLibrary::Device, char*, unsi
   return function != nullptr && function(device, text, kBytes) == kNvmlSuccess ? text : "";
 }
 
-void NvmlSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+void NvmlSource::open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
   if (!find_gpus(unsampled)) { return; }
-  choose(meters, unsampled);
+  choose(sensors, unsampled);
   if (devices_.empty() && unsampled.empty()) {
     unsampled.push_back({what(), gpus_.empty() ? "NVML finds none" : "CUDA_VISIBLE_DEVICES hides them all"});
   }
@@ -145,15 +145,15 @@ bool NvmlSource::find_gpus(std::vector<Unsampled>& unsampled) {
   };
   if (const char* reason = nvml_.availability.reason()) { return fail(reason); }
   nvml_.availability.used();
-  if (const int error = nvml_.init(); error != kNvmlSuccess) { return fail("NVML does not start: " + told(error)); }
+  if (const int error = nvml_.init(); error != kNvmlSuccess) { return fail("NVML does not start: " + reported(error)); }
   unsigned count = 0;
-  if (const int error = nvml_.device_count(&count); error != kNvmlSuccess) { return fail("NVML: " + told(error)); }
-  for (unsigned index = 0; index < std::min<std::size_t>(count, kMostDevices); ++index) {
+  if (const int error = nvml_.device_count(&count); error != kNvmlSuccess) { return fail("NVML: " + reported(error)); }
+  for (unsigned index = 0; index < std::min<std::size_t>(count, kMaxDevices); ++index) {
     Gpu gpu;
     gpu.number = index;
     const int error = nvml_.device_by_index(index, &gpu.handle);
     if (error != kNvmlSuccess) {
-      unsampled.push_back({"NVIDIA GPU " + std::to_string(index), told(error)});
+      unsampled.push_back({"NVIDIA GPU " + std::to_string(index), reported(error)});
       continue;
     }
     gpu.uuid = text_of(nvml_.uuid, gpu.handle);
@@ -163,7 +163,7 @@ bool NvmlSource::find_gpus(std::vector<Unsampled>& unsampled) {
   return true;
 }
 
-void NvmlSource::choose(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+void NvmlSource::choose(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
   const bool alike =
       std::all_of(gpus_.begin(), gpus_.end(), [&](const Gpu& each) { return each.name == gpus_.front().name; });
   const bool guess = visible_.has_numbers() && !pci_order_ && !alike;
@@ -173,16 +173,16 @@ void NvmlSource::choose(std::vector<Meter>& meters, std::vector<Unsampled>& unsa
                          "CUDA_DEVICE_ORDER=PCI_BUS_ID"});
   }
   if (visible_.all || guess) {
-    for (const Gpu& each : gpus_) { add(each, first_slice(each), meters, unsampled); }
+    for (const Gpu& each : gpus_) { add(each, first_slice(each), sensors, unsampled); }
     return;
   }
   // As CUDA does it: the first entry that is none ends the list.
   for (const std::string& each : visible_.entries) {
-    if (!choose(each, meters, unsampled)) { break; }
+    if (!choose(each, sensors, unsampled)) { break; }
   }
 }
 
-bool NvmlSource::choose(const std::string& entry, std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+bool NvmlSource::choose(const std::string& entry, std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
   if (entry.compare(0, 4, "MIG-") == 0) {
     NvmlLibrary::Device slice = nullptr;
     NvmlLibrary::Device parent = nullptr;
@@ -190,11 +190,11 @@ bool NvmlSource::choose(const std::string& entry, std::vector<Meter>& meters, st
     if (nvml_.device_by_uuid(entry.c_str(), &slice) != kNvmlSuccess) { return false; }
     if (nvml_.mig_parent(slice, &parent) != kNvmlSuccess) { return false; }
     const Gpu* const gpu = gpu_of(parent);
-    if (gpu != nullptr) { add(*gpu, slice, meters, unsampled); }
+    if (gpu != nullptr) { add(*gpu, slice, sensors, unsampled); }
     return gpu != nullptr;
   }
   const Gpu* const gpu = gpu_of(entry);
-  if (gpu != nullptr) { add(*gpu, first_slice(*gpu), meters, unsampled); }
+  if (gpu != nullptr) { add(*gpu, first_slice(*gpu), sensors, unsampled); }
   return gpu != nullptr;
 }
 
@@ -225,60 +225,60 @@ NvmlLibrary::Device NvmlSource::first_slice(const Gpu& gpu) const {
   unsigned pending = 0;
   const bool cut =
       nvml_.mig_mode != nullptr && nvml_.mig_mode(gpu.handle, &now, &pending) == kNvmlSuccess && now == kNvmlMigEnabled;
-  unsigned most = 0;
+  unsigned max = 0;
   if (!cut || nvml_.mig_by_index == nullptr || nvml_.mig_count == nullptr ||
-      nvml_.mig_count(gpu.handle, &most) != kNvmlSuccess) {
+      nvml_.mig_count(gpu.handle, &max) != kNvmlSuccess) {
     return gpu.handle;
   }
-  for (unsigned index = 0; index < std::min<std::size_t>(most, kMostDevices); ++index) {
+  for (unsigned index = 0; index < std::min<std::size_t>(max, kMaxDevices); ++index) {
     NvmlLibrary::Device slice = nullptr;
     if (nvml_.mig_by_index(gpu.handle, index, &slice) == kNvmlSuccess) { return slice; }
   }
   return gpu.handle;
 }
 
-void NvmlSource::add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Meter>& meters,
+void NvmlSource::add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Sensor>& sensors,
                      std::vector<Unsampled>& unsampled) {
   const bool same =
       std::any_of(devices_.begin(), devices_.end(), [slice](const Device& each) { return each.slice == slice; });
-  if (same || devices_.size() == kMostDevices) { return; }
+  if (same || devices_.size() == kMaxDevices) { return; }
   Device device;
   device.gpu = gpu.handle;
   device.slice = slice;
   devices_.push_back(device);
-  Meter meter;
-  meter.kind = Meter::Kind::device;
-  meter.number = gpu.number;
-  meter.name = "cuda " + std::to_string(devices());
-  meter.model = gpu.name;
-  meter.id = gpu.uuid;
-  meter.quantities = add_device({Quantity::energy, Quantity::power, Quantity::memory, Quantity::utilization,
-                                 Quantity::clock, Quantity::slowdowns, Quantity::temperature});
-  if (meter.quantities.empty()) {
+  Sensor sensor;
+  sensor.kind = Sensor::Kind::device;
+  sensor.number = gpu.number;
+  sensor.name = "cuda " + std::to_string(devices());
+  sensor.model = gpu.name;
+  sensor.id = gpu.uuid;
+  sensor.quantities = add_device({Quantity::energy, Quantity::power, Quantity::memory, Quantity::utilization,
+                                  Quantity::clock, Quantity::slowdowns, Quantity::temperature});
+  if (sensor.quantities.empty()) {
     devices_.pop_back();
     unsampled.push_back({"NVIDIA GPU " + std::to_string(gpu.number), trouble()});
     return;
   }
   if (slice != gpu.handle) {
     const std::string model = text_of(nvml_.name, slice);
-    if (!model.empty()) { meter.model = model; }
-    meter.caveat = "a MIG slice: memory is its own, all else is the whole GPU's";
+    if (!model.empty()) { sensor.model = model; }
+    sensor.caveat = "a MIG slice: memory is its own, all else is the whole GPU's";
   }
   std::int64_t value = 0;
   read_value(nvml_.memory, slice, value,
              [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.total); });
-  if (value != 0) { meter.memory_bytes = static_cast<std::uint64_t>(value); }
+  if (value != 0) { sensor.memory_bytes = static_cast<std::uint64_t>(value); }
   const auto reserved = [](const NvmlMemoryV2& memory) { return static_cast<std::int64_t>(memory.reserved); };
-  if (read_value(nvml_.memory_v2, slice, value, reserved) == kNvmlSuccess) { meter.reserved_bytes = value; }
+  if (read_value(nvml_.memory_v2, slice, value, reserved) == kNvmlSuccess) { sensor.reserved_bytes = value; }
   if (read_value(nvml_.power_limit, gpu.handle, value, as_it_is) == kNvmlSuccess && value != 0) {
-    meter.power_limit_mw = value;
+    sensor.power_limit_mw = value;
   }
-  meters.push_back(std::move(meter));
+  sensors.push_back(std::move(sensor));
 }
 
 DeviceSource::Answer NvmlSource::ask(std::size_t device, Quantity quantity, std::int64_t& value) {
   error_ = this->value(devices_[device], quantity, value);
-  return error_ == kNvmlSuccess ? Answer::told : is_gone(error_) ? Answer::gone : Answer::failed;
+  return error_ == kNvmlSuccess ? Answer::reported : is_gone(error_) ? Answer::gone : Answer::failed;
 }
 
 /// Asks for a value. Returns NVML's answer.

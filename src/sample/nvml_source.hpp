@@ -4,7 +4,7 @@
 
 #include "base/driver_library.hpp"
 #include "sample/device_source.hpp"
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -84,7 +84,7 @@ struct NvmlLibrary {
   int (*clock_reasons)(Device device, unsigned long long* bits) = nullptr;
   int (*temperature)(Device device, int sensor, unsigned* degrees) = nullptr;
   int (*mig_mode)(Device device, unsigned* now, unsigned* pending) = nullptr;
-  int (*mig_count)(Device device, unsigned* most) = nullptr;
+  int (*mig_count)(Device device, unsigned* max) = nullptr;
   int (*mig_by_index)(Device device, unsigned index, Device* mig) = nullptr;
   int (*mig_parent)(Device mig, Device* device) = nullptr;
 
@@ -105,7 +105,7 @@ class NvmlSource final : public DeviceSource {
   static std::unique_ptr<SampleSource> of_process();
 
   const char* what() const noexcept override { return "NVIDIA GPUs"; }
-  void open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) override;
+  void open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) override;
 
  private:
   struct Gpu {
@@ -121,16 +121,16 @@ class NvmlSource final : public DeviceSource {
   };
 
   bool find_gpus(std::vector<Unsampled>& unsampled);
-  void choose(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled);
-  bool choose(const std::string& entry, std::vector<Meter>& meters, std::vector<Unsampled>& unsampled);
-  void add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Meter>& meters, std::vector<Unsampled>& unsampled);
+  void choose(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled);
+  bool choose(const std::string& entry, std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled);
+  void add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled);
   NvmlLibrary::Device first_slice(const Gpu& gpu) const;
   const Gpu* gpu_of(const std::string& entry) const;
   const Gpu* gpu_of(NvmlLibrary::Device handle) const;
   Answer ask(std::size_t device, Quantity quantity, std::int64_t& value) override;
-  std::string trouble() const override { return told(error_); }
+  std::string trouble() const override { return reported(error_); }
   int value(Device& device, Quantity quantity, std::int64_t& value) const;
-  std::string told(int error) const;
+  std::string reported(int error) const;
   std::string text_of(int (*function)(NvmlLibrary::Device, char*, unsigned), NvmlLibrary::Device device) const;
 
   NvmlLibrary& nvml_;

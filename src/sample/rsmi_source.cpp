@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kRsmiNames[] = {"librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
                                       "librocm_smi64.so.1"};  // the last one as Debian calls it
-constexpr const char* kDriverFolder = "/sys/class/drm";
+constexpr const char* kDriverDirectory = "/sys/class/drm";
 
 std::atomic<RsmiLibrary*> loaded_rsmi{nullptr};  // for the child of a fork: get() may be under way in the parent
 
@@ -48,7 +48,7 @@ RsmiLibrary* load_rsmi() noexcept {
     return rsmi;
   }
   // Without it rsmi_init() fails, and writes lines of its own to stderr.
-  if (::access(kDriverFolder, F_OK) != 0) {
+  if (::access(kDriverDirectory, F_OK) != 0) {
     rsmi->availability.lose("there is no /sys/class/drm, where drivers show their GPUs");
     return rsmi;
   }
@@ -77,7 +77,7 @@ std::unique_ptr<SampleSource> RsmiSource::of_process() {
                                       VisibleDevices::of(std::getenv("HIP_VISIBLE_DEVICES")));
 }
 
-std::string RsmiSource::told(int status) const {
+std::string RsmiSource::reported(int status) const {
   const char* words = nullptr;
   const bool said = rsmi_.status_string(status, &words) == kRsmiSuccess && words != nullptr;
   return said ? words : detail::format("error {}", status);
@@ -92,18 +92,18 @@ std::string RsmiSource::id_of(std::uint32_t index) const {
   return detail::format("AMD-{}", index);
 }
 
-void RsmiSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+void RsmiSource::open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
   const auto fail = [&](const std::string& why) { unsampled.push_back({what(), why}); };
   if (const char* reason = rsmi_.availability.reason()) { return fail(reason); }
   rsmi_.availability.used();
   if (const int status = rsmi_.init(0); status != kRsmiSuccess) {
-    return fail("rocm_smi does not start: " + told(status));
+    return fail("rocm_smi does not start: " + reported(status));
   }
   std::uint32_t count = 0;
   if (const int status = rsmi_.device_count(&count); status != kRsmiSuccess) {
-    return fail("rocm_smi: " + told(status));
+    return fail("rocm_smi: " + reported(status));
   }
-  for (const std::uint32_t index : chosen(count)) { add(index, meters, unsampled); }
+  for (const std::uint32_t index : chosen(count)) { add(index, sensors, unsampled); }
   if (devices_.empty() && unsampled.empty()) {
     fail(count == 0 ? "rocm_smi finds none" : "ROCR_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES hides them all");
   }
@@ -112,7 +112,7 @@ void RsmiSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsamp
 /// In the order in which HIP counts them: the first entry that is none ends a list.
 std::vector<std::uint32_t> RsmiSource::chosen(std::uint32_t count) const {
   std::vector<std::uint32_t> all;
-  for (std::uint32_t index = 0; index < std::min<std::size_t>(count, kMostDevices); ++index) { all.push_back(index); }
+  for (std::uint32_t index = 0; index < std::min<std::size_t>(count, kMaxDevices); ++index) { all.push_back(index); }
   for (const VisibleDevices* list : {&rocr_, &hip_}) {
     if (list->all) { continue; }
     std::vector<std::uint32_t> some;
@@ -130,36 +130,36 @@ std::vector<std::uint32_t> RsmiSource::chosen(std::uint32_t count) const {
   return all;
 }
 
-void RsmiSource::add(std::uint32_t index, std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+void RsmiSource::add(std::uint32_t index, std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
   Device device;
   device.index = index;
   std::int64_t degrees = 0;
   if (value(device, Quantity::temperature, degrees) != kRsmiSuccess) { device.thermometer = kRsmiJunction; }
   devices_.push_back(device);
-  Meter meter;
-  meter.kind = Meter::Kind::device;
-  meter.number = index;
-  meter.name = detail::format("hip {}", devices());
-  meter.id = id_of(index);
-  meter.quantities =
+  Sensor sensor;
+  sensor.kind = Sensor::Kind::device;
+  sensor.number = index;
+  sensor.name = detail::format("hip {}", devices());
+  sensor.id = id_of(index);
+  sensor.quantities =
       add_device({Quantity::energy, Quantity::power, Quantity::memory, Quantity::utilization, Quantity::temperature});
-  if (meter.quantities.empty()) {
+  if (sensor.quantities.empty()) {
     devices_.pop_back();
     unsampled.push_back({detail::format("AMD GPU {}", index), trouble()});
     return;
   }
   char name[128] = {};
-  if (rsmi_.name != nullptr && rsmi_.name(index, name, sizeof name - 1) == kRsmiSuccess) { meter.model = name; }
+  if (rsmi_.name != nullptr && rsmi_.name(index, name, sizeof name - 1) == kRsmiSuccess) { sensor.model = name; }
   std::uint64_t amount = 0;
   if (rsmi_.memory_total != nullptr && rsmi_.memory_total(index, kRsmiMemoryVram, &amount) == kRsmiSuccess &&
       amount != 0) {
-    meter.memory_bytes = amount;
+    sensor.memory_bytes = amount;
   }
   if (rsmi_.power_cap != nullptr && rsmi_.power_cap(index, kFirstSensor, &amount) == kRsmiSuccess) {
     const std::int64_t milliwatts = static_cast<std::int64_t>(amount) / kMicrowatts;
-    if (milliwatts != 0) { meter.power_limit_mw = milliwatts; }
+    if (milliwatts != 0) { sensor.power_limit_mw = milliwatts; }
   }
-  meters.push_back(std::move(meter));
+  sensors.push_back(std::move(sensor));
 }
 
 int RsmiSource::energy_of(Device& device, std::int64_t& value) const {
@@ -186,7 +186,7 @@ int RsmiSource::power_of(const Device& device, std::int64_t& value) const {
 
 DeviceSource::Answer RsmiSource::ask(std::size_t device, Quantity quantity, std::int64_t& value) {
   status_ = this->value(devices_[device], quantity, value);
-  return status_ == kRsmiSuccess ? Answer::told : Answer::failed;
+  return status_ == kRsmiSuccess ? Answer::reported : Answer::failed;
 }
 
 /// Asks for a value. Returns what rocm_smi says.

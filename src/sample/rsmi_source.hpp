@@ -4,7 +4,7 @@
 
 #include "base/driver_library.hpp"
 #include "sample/device_source.hpp"
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +58,7 @@ class RsmiSource final : public DeviceSource {
   static std::unique_ptr<SampleSource> of_process();
 
   const char* what() const noexcept override { return "AMD GPUs"; }
-  void open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) override;
+  void open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) override;
 
  private:
   struct Device {
@@ -68,14 +68,14 @@ class RsmiSource final : public DeviceSource {
   };
 
   std::vector<std::uint32_t> chosen(std::uint32_t count) const;
-  void add(std::uint32_t index, std::vector<Meter>& meters, std::vector<Unsampled>& unsampled);
+  void add(std::uint32_t index, std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled);
   Answer ask(std::size_t device, Quantity quantity, std::int64_t& value) override;
-  std::string trouble() const override { return told(status_); }
+  std::string trouble() const override { return reported(status_); }
   int value(Device& device, Quantity quantity, std::int64_t& value) const;
   int energy_of(Device& device, std::int64_t& value) const;
   int power_of(const Device& device, std::int64_t& value) const;
   std::string id_of(std::uint32_t index) const;
-  std::string told(int status) const;
+  std::string reported(int status) const;
 
   RsmiLibrary& rsmi_;
   VisibleDevices rocr_;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/sampler.hpp"
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 
@@ -14,12 +14,12 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-std::uint32_t SampleQueue::add(std::vector<Meter> meters, std::vector<Unsampled> unsampled) {
+std::uint32_t SampleQueue::add(std::vector<Sensor> sensors, std::vector<Unsampled> unsampled) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::uint32_t first = meters_;
-  meters_ += static_cast<std::uint32_t>(meters.size());
-  news_.meters.insert(news_.meters.end(), std::make_move_iterator(meters.begin()),
-                      std::make_move_iterator(meters.end()));
+  const std::uint32_t first = sensors_;
+  sensors_ += static_cast<std::uint32_t>(sensors.size());
+  news_.sensors.insert(news_.sensors.end(), std::make_move_iterator(sensors.begin()),
+                       std::make_move_iterator(sensors.end()));
   news_.unsampled.insert(news_.unsampled.end(), std::make_move_iterator(unsampled.begin()),
                          std::make_move_iterator(unsampled.end()));
   return first;
@@ -28,14 +28,14 @@ std::uint32_t SampleQueue::add(std::vector<Meter> meters, std::vector<Unsampled>
 void SampleQueue::push(std::uint32_t first, std::vector<Reading>& readings) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Reading& each : readings) {
-    const std::uint32_t meter = first + each.meter;
+    const std::uint32_t sensor = first + each.sensor;
     if (!each.lost.empty()) {
-      news_.lost.emplace_back(meter, std::move(each.lost));
-    } else if (news_.samples.size() >= most_) {
+      news_.lost.emplace_back(sensor, std::move(each.lost));
+    } else if (news_.samples.size() >= max_) {
       ++dropped_;
     } else {
       Sample sample;
-      sample.meter = meter;
+      sample.sensor = sensor;
       sample.time_ns = each.time_ns;
       sample.values = std::move(each.values);
       news_.samples.push_back(std::move(sample));
@@ -79,12 +79,12 @@ bool Sampler::start(const char* name) noexcept {
 }
 
 void Sampler::open() {
-  std::vector<Meter> meters;
+  std::vector<Sensor> sensors;
   std::vector<Unsampled> unsampled;
-  source_->open(meters, unsampled);
-  for (Meter& each : meters) { each.interval_ns = std::chrono::nanoseconds(period_).count(); }
-  any_ = !meters.empty();
-  first_ = queue_.add(std::move(meters), std::move(unsampled));
+  source_->open(sensors, unsampled);
+  for (Sensor& each : sensors) { each.interval_ns = std::chrono::nanoseconds(period_).count(); }
+  any_ = !sensors.empty();
+  first_ = queue_.add(std::move(sensors), std::move(unsampled));
   open_.store(true, std::memory_order_relaxed);
 }
 
@@ -97,7 +97,7 @@ bool Sampler::tick() noexcept {
       queue_.push(first_, readings_);
     }
   } catch (const std::exception& error) {  // no memory, most likely: the next time may be luckier
-    report_fault("sample.memory", Words(source_->what(), " could not be sampled: ", error.what()));
+    report_error("sample.memory", Words(source_->what(), " could not be sampled: ", error.what()));
   }
   readings_.clear();
   since_ns_.store(0, std::memory_order_relaxed);

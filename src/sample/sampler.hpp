@@ -22,7 +22,7 @@ namespace detail {
 
 /// What a source reads of one of its meters.
 struct Reading {
-  std::uint32_t meter = 0;  ///< among those of the source
+  std::uint32_t sensor = 0;  ///< among those of the source
   std::int64_t time_ns = 0;
   std::vector<std::int64_t> values;  ///< as in Sample; empty: none, and `lost` says why there will be none
   std::string lost;
@@ -40,7 +40,7 @@ class SampleSource {
   /// What it samples, for people: "NVIDIA GPUs".
   virtual const char* what() const noexcept = 0;
   /// Finds what there is: appends meters, and what is not there, with the reason. Once, before read().
-  virtual void open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) = 0;
+  virtual void open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) = 0;
   /// Appends a reading of each meter that is due. One that is lost comes once more, without values, and never again.
   virtual void read(const NowNs& now, std::vector<Reading>& readings) = 0;
 
@@ -54,27 +54,27 @@ class SampleQueue {
  public:
   /// What is new since it was last asked for.
   struct News {
-    std::vector<Meter> meters;
+    std::vector<Sensor> sensors;
     std::vector<Unsampled> unsampled;
     std::vector<Sample> samples;                              ///< without their numbers
     std::vector<std::pair<std::uint32_t, std::string>> lost;  ///< meters, and why there are no more samples of them
   };
 
   /// \param most samples that wait; then new ones are dropped, counted.
-  explicit SampleQueue(std::size_t most) : most_(most) {}
+  explicit SampleQueue(std::size_t max) : max_(max) {}
 
   /// Returns the index of the first of these meters.
-  std::uint32_t add(std::vector<Meter> meters, std::vector<Unsampled> unsampled);
+  std::uint32_t add(std::vector<Sensor> sensors, std::vector<Unsampled> unsampled);
   /// \param first index of the first meter of their source.
   void push(std::uint32_t first, std::vector<Reading>& readings);
   News take();
   std::uint64_t dropped() const;
 
  private:
-  const std::size_t most_;
+  const std::size_t max_;
   mutable std::mutex mutex_;
   News news_;
-  std::uint32_t meters_ = 0;
+  std::uint32_t sensors_ = 0;
   std::uint64_t dropped_ = 0;
 };
 

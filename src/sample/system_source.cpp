@@ -67,33 +67,33 @@ bool KernelFile::number_of(std::string_view name, std::uint64_t& value) const no
 namespace {
 
 // More than a machine has packages.
-constexpr unsigned kMostZones = 64;
+constexpr unsigned kMaxZones = 64;
 
 }  // namespace
 
-Powercap::Powercap(const std::string& folder) {
-  if (::access(folder.c_str(), F_OK) != 0) {
-    missing_ = "there is no " + folder;
+Powercap::Powercap(const std::string& directory) {
+  if (::access(directory.c_str(), F_OK) != 0) {
+    missing_ = "there is no " + directory;
     return;
   }
   // Zones at the top are numbered without a break. Those below them are parts of packages; another driver
   // (intel-rapl-mmio) tells of the same packages again.
-  for (unsigned number = 0; number < kMostZones; ++number) {
-    const std::string zone = folder + "/intel-rapl:" + std::to_string(number);
+  for (unsigned number = 0; number < kMaxZones; ++number) {
+    const std::string zone = directory + "/intel-rapl:" + std::to_string(number);
     if (::access(zone.c_str(), F_OK) != 0) { break; }
     add(zone);
   }
-  if (zones_.empty() && missing_.empty()) { missing_ = "no processor tells its energy in " + folder; }
+  if (zones_.empty() && missing_.empty()) { missing_ = "no processor tells its energy in " + directory; }
   if (!missing_.empty()) { zones_.clear(); }  // a part would pass for the whole
 }
 
 /// A zone of another kind, such as that of the whole machine ("psys"), which has the packages in it, is passed over.
-void Powercap::add(const std::string& folder) {
-  const KernelFile name((folder + "/name").c_str());
+void Powercap::add(const std::string& directory) {
+  const KernelFile name((directory + "/name").c_str());
   if (name.text().substr(0, 8) != "package-") { return; }
   std::uint64_t range = 0;
-  KernelFile((folder + "/max_energy_range_uj").c_str()).number(range);
-  const std::string file = folder + "/energy_uj";
+  KernelFile((directory + "/max_energy_range_uj").c_str()).number(range);
+  const std::string file = directory + "/energy_uj";
   const KernelFile energy(file.c_str());
   std::uint64_t reading = 0;
   if (energy.number(reading)) {
@@ -127,67 +127,67 @@ std::int64_t number_of(const KernelFile& file, std::string_view name, std::uint6
   return file.number_of(name, value) ? signed_value(value * unit) : Sample::kAbsent;
 }
 
-std::string path_in(const std::string& folder, const char* file) { return folder + file; }
+std::string path_in(const std::string& directory, const char* file) { return directory + file; }
 
 }  // namespace
 
 SystemSource::SystemSource(std::string host, Places places) : host_(std::move(host)), places_(std::move(places)) {}
 
-void SystemSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
-  add_process(meters);
-  add_machine(meters, unsampled);
-  add_processors(meters, unsampled);
+void SystemSource::open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
+  add_process(sensors);
+  add_machine(sensors, unsampled);
+  add_processors(sensors, unsampled);
 }
 
-void SystemSource::add_process(std::vector<Meter>& meters) {
-  process_ = static_cast<std::uint32_t>(meters.size());
+void SystemSource::add_process(std::vector<Sensor>& sensors) {
+  process_ = static_cast<std::uint32_t>(sensors.size());
   has_io_ = KernelFile(path_in(places_.proc, "/self/io").c_str()).error() == 0;
-  Meter meter;
-  meter.kind = Meter::Kind::process;
-  meter.name = "process";
-  meter.id = host_ + " pid " + std::to_string(::getpid());
-  meter.quantities = {Quantity::cpu_time,     Quantity::memory,   Quantity::peak_memory,    Quantity::minor_faults,
-                      Quantity::major_faults, Quantity::switches, Quantity::forced_switches};
+  Sensor sensor;
+  sensor.kind = Sensor::Kind::process;
+  sensor.name = "process";
+  sensor.id = host_ + " pid " + std::to_string(::getpid());
+  sensor.quantities = {Quantity::cpu_time,     Quantity::memory,   Quantity::peak_memory,    Quantity::minor_faults,
+                       Quantity::major_faults, Quantity::switches, Quantity::forced_switches};
   if (has_io_) {
-    meter.quantities.push_back(Quantity::storage_read);
-    meter.quantities.push_back(Quantity::storage_written);
+    sensor.quantities.push_back(Quantity::storage_read);
+    sensor.quantities.push_back(Quantity::storage_written);
   }
-  meters.push_back(std::move(meter));
+  sensors.push_back(std::move(sensor));
 }
 
-void SystemSource::add_machine(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+void SystemSource::add_machine(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
   std::int64_t cpu_ns = 0;
   std::int64_t memory_bytes = 0;
   if (!machine_values(cpu_ns, memory_bytes)) {
     unsampled.push_back({"the machine", places_.proc + "/stat or " + places_.proc + "/meminfo does not tell it"});
     return;
   }
-  machine_ = static_cast<std::uint32_t>(meters.size());
-  Meter meter;
-  meter.kind = Meter::Kind::machine;
-  meter.name = "machine";
-  meter.id = host_;
-  meter.quantities = {Quantity::cpu_time, Quantity::memory};
+  machine_ = static_cast<std::uint32_t>(sensors.size());
+  Sensor sensor;
+  sensor.kind = Sensor::Kind::machine;
+  sensor.name = "machine";
+  sensor.id = host_;
+  sensor.quantities = {Quantity::cpu_time, Quantity::memory};
   const std::int64_t total = number_of(KernelFile(path_in(places_.proc, "/meminfo").c_str()), "MemTotal:", kKiB);
-  if (total != Sample::kAbsent && total != 0) { meter.memory_bytes = static_cast<std::uint64_t>(total); }
+  if (total != Sample::kAbsent && total != 0) { sensor.memory_bytes = static_cast<std::uint64_t>(total); }
   const long processors = ::sysconf(_SC_NPROCESSORS_ONLN);
-  if (processors > 0) { meter.processors = static_cast<std::uint32_t>(processors); }
-  meters.push_back(std::move(meter));
+  if (processors > 0) { sensor.processors = static_cast<std::uint32_t>(processors); }
+  sensors.push_back(std::move(sensor));
 }
 
-void SystemSource::add_processors(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+void SystemSource::add_processors(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) {
   powercap_.emplace(places_.powercap);
   if (!powercap_->missing().empty()) {
     unsampled.push_back({"the energy of the processors", powercap_->missing()});
     return;
   }
-  processors_ = static_cast<std::uint32_t>(meters.size());
-  Meter meter;
-  meter.kind = Meter::Kind::processors;
-  meter.name = "processors";
-  meter.id = host_ + " processors";
-  meter.quantities = {Quantity::energy};
-  meters.push_back(std::move(meter));
+  processors_ = static_cast<std::uint32_t>(sensors.size());
+  Sensor sensor;
+  sensor.kind = Sensor::Kind::processors;
+  sensor.name = "processors";
+  sensor.id = host_ + " processors";
+  sensor.quantities = {Quantity::energy};
+  sensors.push_back(std::move(sensor));
 }
 
 void SystemSource::read(const NowNs& now, std::vector<Reading>& readings) {
@@ -204,7 +204,7 @@ void SystemSource::read_process(std::int64_t now_ns, std::vector<Reading>& readi
   // Not the most of getrusage(): that is also of the program which the process was before exec().
   const KernelFile status(path_in(places_.proc, "/self/status").c_str());
   Reading reading;
-  reading.meter = process_;
+  reading.sensor = process_;
   reading.time_ns = now_ns;
   reading.values = {signed_value(posix_ns(CLOCK_PROCESS_CPUTIME_ID)),
                     number_of(status, "VmRSS:", kKiB),
@@ -224,7 +224,7 @@ void SystemSource::read_process(std::int64_t now_ns, std::vector<Reading>& readi
 /// Processor time of all processes, and memory that programs cannot have.
 bool SystemSource::machine_values(std::int64_t& cpu_ns, std::int64_t& memory_bytes) const {
   // user nice system idle iowait irq softirq steal; those behind are parts of the first two.
-  constexpr unsigned kTold = 8;
+  constexpr unsigned kReported = 8;
   constexpr unsigned kIdle = 3;
   constexpr unsigned kIoWait = 4;
   const KernelFile stat(path_in(places_.proc, "/stat").c_str());
@@ -232,7 +232,7 @@ bool SystemSource::machine_values(std::int64_t& cpu_ns, std::int64_t& memory_byt
   if (line.substr(0, 4) != "cpu ") { return false; }
   line.remove_prefix(4);
   std::uint64_t busy = 0;
-  for (unsigned field = 0; field < kTold; ++field) {
+  for (unsigned field = 0; field < kReported; ++field) {
     std::uint64_t ticks = 0;
     if (!take_number(line, ticks)) { break; }  // kernels of long ago tell fewer
     busy += field == kIdle || field == kIoWait ? 0 : ticks;
@@ -250,7 +250,7 @@ bool SystemSource::machine_values(std::int64_t& cpu_ns, std::int64_t& memory_byt
 
 void SystemSource::read_machine(std::int64_t now_ns, std::vector<Reading>& readings) {
   Reading reading;
-  reading.meter = machine_;
+  reading.sensor = machine_;
   reading.time_ns = now_ns;
   reading.values.assign(2, Sample::kAbsent);
   std::int64_t cpu_ns = 0;
@@ -264,7 +264,7 @@ void SystemSource::read_processors(std::int64_t now_ns, std::vector<Reading>& re
   std::int64_t microjoules = Sample::kAbsent;
   powercap_->energy(microjoules);
   Reading reading;
-  reading.meter = processors_;
+  reading.sensor = processors_;
   reading.time_ns = now_ns;
   reading.values.push_back(microjoules);
   readings.push_back(std::move(reading));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 #include "sample/sampler.hpp"
 
 #include <takt/config.hpp>
@@ -43,8 +43,8 @@ bool take_number(std::string_view& text, std::uint64_t& value) noexcept;
 /// together. What a package is, is the vendor's; main memory is no part of it. One thread at a time.
 class Powercap {
  public:
-  /// \param folder where the kernel has its zones; tests have one of their own.
-  explicit Powercap(const std::string& folder = "/sys/class/powercap");
+  /// \param directory where the kernel has its zones; tests have one of their own.
+  explicit Powercap(const std::string& directory = "/sys/class/powercap");
 
   /// Why there is nothing to read; empty: there is.
   const std::string& missing() const noexcept { return missing_; }
@@ -56,7 +56,7 @@ class Powercap {
     std::string file;
     CounterSum sum;
   };
-  void add(const std::string& folder);
+  void add(const std::string& directory);
 
   std::vector<Zone> zones_;
   std::string missing_;
@@ -79,15 +79,15 @@ class SystemSource final : public SampleSource {
   SystemSource(std::string host, Places places);
 
   const char* what() const noexcept override { return "the process and the machine"; }
-  void open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) override;
+  void open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) override;
   void read(const NowNs& now, std::vector<Reading>& readings) override;
 
  private:
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-  void add_process(std::vector<Meter>& meters);
-  void add_machine(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled);
-  void add_processors(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled);
+  void add_process(std::vector<Sensor>& sensors);
+  void add_machine(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled);
+  void add_processors(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled);
   void read_process(std::int64_t now_ns, std::vector<Reading>& readings) const;
   void read_machine(std::int64_t now_ns, std::vector<Reading>& readings);
   void read_processors(std::int64_t now_ns, std::vector<Reading>& readings);

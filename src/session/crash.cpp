@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/crash.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "process/process.hpp"
@@ -203,12 +203,12 @@ void end_on_sigterm(SessionImpl& session) noexcept {
   const bool covered = g_set.load(std::memory_order_relaxed) && !is_ours(now) && is_handler(now);
   const bool is_set = is_ours(now) || covered;  // by a Session that another handler outlived, or before a fork
   if (!prepare_watch(session, is_set ? g_plan.load(std::memory_order_relaxed)->before : now)) {
-    report_fault("sigterm", "no thread, file or memory can be had to wait for SIGTERM, which does not end the run");
+    report_error("sigterm", "no thread, file or memory can be had to wait for SIGTERM, which does not end the run");
     return;
   }
   if (!is_set) { set_handler(now); }
   if (covered) {
-    report_fault_once("sigterm",
+    report_error_once("sigterm",
                       "a handler of SIGTERM was set after that of an earlier Session: it decides whether SIGTERM ends "
                       "this run");
   }
@@ -235,8 +235,8 @@ namespace {
 
 constexpr std::size_t kLongestType = 256;
 constexpr std::size_t kLongestMessage = 1000;
-constexpr std::int64_t kLookNs = 1'000'000;
-constexpr int kMostTimes = 3;  // of a thread; more is a circle of handlers
+constexpr std::int64_t kPollNs = 1'000'000;
+constexpr int kMaxTimes = 3;  // of a thread; more is a circle of handlers
 
 /// What the thread that dies leaves for the one that writes it down. It allocates nothing: there may be no memory, or
 /// the lock of the allocator may be its own.
@@ -249,15 +249,15 @@ struct Death {
 Death g_death{};
 
 std::atomic<SessionImpl*> g_mortal{nullptr};
-std::atomic<std::int64_t> g_most_ms{0};
+std::atomic<std::int64_t> g_max_ms{0};
 std::atomic<std::terminate_handler> g_before{nullptr};  // that was there when ours was last set
 std::atomic<std::terminate_handler> g_first{nullptr};   // likewise, when it was set for the first time
 enum class Stage { alive, noting, writing };
 std::atomic<Stage> g_stage{Stage::alive};
 __thread int times_here TAKT_INITIAL_EXEC = 0;  // that this thread has come here
 
-void copy_text(char* to, const char* from, std::size_t most) noexcept {
-  const std::size_t count = from == nullptr ? 0 : ::strnlen(from, most);
+void copy_text(char* to, const char* from, std::size_t max) noexcept {
+  const std::size_t count = from == nullptr ? 0 : ::strnlen(from, max);
   std::memcpy(to, from, count);
   to[count] = '\0';
 }
@@ -301,10 +301,10 @@ std::string message_of_death() {
 /// Looks again and again rather than wait with a lock: nobody knows which locks a thread holds that dies.
 void wait_for_writing() noexcept {
   const Time deadline =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(g_most_ms.load(std::memory_order_relaxed));
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(g_max_ms.load(std::memory_order_relaxed));
   // Pairs with write_down_death().
   while (!g_death.written.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < deadline) {
-    const timespec look = {0, kLookNs};
+    const timespec look = {0, kPollNs};
     ::nanosleep(&look, nullptr);
   }
 }
@@ -321,16 +321,16 @@ void have_it_written(SessionImpl& session) noexcept {
   if (start_background("takt-uncaught", write, &session) || session.die_in_background()) {
     wait_for_writing();
   } else {
-    report_fault("uncaught", "no thread can be had to write down of what the process dies");
+    report_error("uncaught", "no thread can be had to write down of what the process dies");
   }
 }
 
 [[noreturn]] void on_terminate() noexcept {
   SessionImpl* const session = g_mortal.load(std::memory_order_acquire);  // pairs with end_on_uncaught()
-  const bool is_mortal = session != nullptr && session->ours() && g_most_ms.load(std::memory_order_relaxed) > 0;
+  const bool is_mortal = session != nullptr && session->ours() && g_max_ms.load(std::memory_order_relaxed) > 0;
   const int depth = ++times_here;
   Stage alive = Stage::alive;
-  if (depth > kMostTimes) { std::abort(); }
+  if (depth > kMaxTimes) { std::abort(); }
   // Pairs with itself, on another thread that dies at the same time.
   if (depth == 1 && is_mortal && g_stage.compare_exchange_strong(alive, Stage::noting, std::memory_order_acq_rel)) {
     note_death();
@@ -371,8 +371,8 @@ void name_open_regions(Snapshot& snapshot) {
   }
 }
 
-void end_on_uncaught(SessionImpl& session, std::chrono::milliseconds most) noexcept {
-  g_most_ms.store(most.count(), std::memory_order_relaxed);
+void end_on_uncaught(SessionImpl& session, std::chrono::milliseconds max) noexcept {
+  g_max_ms.store(max.count(), std::memory_order_relaxed);
   g_mortal.store(&session, std::memory_order_release);  // pairs with on_terminate()
   const std::terminate_handler now = std::get_terminate();
   if (now == on_terminate) { return; }

@@ -31,7 +31,7 @@ class SessionImpl;
 /// From here on an exception that nobody catches, or std::terminate() without one, is written down and ends the run of
 /// `session`, within `most`; then the terminate handler that was there before is called, as without Takt. One
 /// thread at a time.
-void end_on_uncaught(SessionImpl& session, std::chrono::milliseconds most) noexcept;
+void end_on_uncaught(SessionImpl& session, std::chrono::milliseconds max) noexcept;
 
 /// Ends the run of `session` with what the thread that dies has noted. Not on that thread.
 void write_down_death(SessionImpl& session) noexcept;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/export_worker.hpp"
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -16,22 +16,22 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-std::size_t bytes_of_harvest(const Harvest& harvest) noexcept {
-  std::size_t bytes = sizeof(Harvest) + harvest.metrics.size() * sizeof(Metric) + harvest.spans.size() * sizeof(Span);
-  for (const std::vector<Row>* rows : {&harvest.rows, &harvest.early}) {
+std::size_t bytes_of_drained(const Drained& drained) noexcept {
+  std::size_t bytes = sizeof(Drained) + drained.metrics.size() * sizeof(Metric) + drained.spans.size() * sizeof(Span);
+  for (const std::vector<Row>* rows : {&drained.rows, &drained.early}) {
     for (const Row& row : *rows) {
       bytes += sizeof(Row) + row.cells.size() * sizeof(Cell) + row.overlaps.size() * sizeof(Overlap);
     }
   }
-  for (const Sample& sample : harvest.samples) {
+  for (const Sample& sample : drained.samples) {
     bytes += sizeof(Sample) + sample.values.size() * sizeof(std::int64_t);
   }
   return bytes;
 }
 
 /// Early rows come again.
-std::size_t count_of(const Harvest& harvest) noexcept {
-  return harvest.rows.size() + harvest.metrics.size() + harvest.spans.size() + harvest.samples.size();
+std::size_t count_of(const Drained& drained) noexcept {
+  return drained.rows.size() + drained.metrics.size() + drained.spans.size() + drained.samples.size();
 }
 
 std::chrono::milliseconds until(Time deadline) {
@@ -41,19 +41,19 @@ std::chrono::milliseconds until(Time deadline) {
 
 }  // namespace
 
-void ExportWorker::make_room() {
+void ExportWorker::make_space() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (backlog_.size() == backlog_.capacity()) { backlog_.reserve(std::max<std::size_t>(2 * backlog_.size(), 16)); }
 }
 
 void ExportWorker::offer(const std::shared_ptr<const Snapshot>& snapshot,
-                         const std::shared_ptr<const Harvest>& harvest) noexcept {
+                         const std::shared_ptr<const Drained>& drained) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (done_) { return; }
   snapshot_ = snapshot;
-  if (count_of(*harvest) + harvest->early.size() != 0) {
-    backlog_.push_back(harvest);
-    backlog_bytes_ += bytes_of_harvest(*harvest);
+  if (count_of(*drained) + drained->early.size() != 0) {
+    backlog_.push_back(drained);
+    backlog_bytes_ += bytes_of_drained(*drained);
     trim();
   }
   fresh_ = true;
@@ -72,49 +72,49 @@ void ExportWorker::trim() noexcept {
   std::size_t dropped = 0;
   for (; backlog_bytes_ > kMaxBacklog && dropped + 1 < backlog_.size(); ++dropped) {
     lost_ += count_of(*backlog_[dropped]);
-    backlog_bytes_ -= bytes_of_harvest(*backlog_[dropped]);
+    backlog_bytes_ -= bytes_of_drained(*backlog_[dropped]);
   }
   if (dropped == 0) { return; }
   backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(dropped));
   const bool is_journal = std::string_view(name()) == "journal";
-  report_fault(
+  report_error(
       Words("backlog.", name()),
       Words("the exporter \"", name(), "\" takes too long; its oldest rows are dropped. ",
             is_journal ? "They are lost; is its disk full, or slow?" : "What the journal has of them stays there."));
 }
 
 /// Calls the exporter with all it has not taken.
-ExportResult ExportWorker::show(const Snapshot& offered, const Harvests& shown) {
+ExportResult ExportWorker::show(const Snapshot& offered, const Drains& shown) {
   Snapshot snapshot = offered;
-  for (const auto& harvest : shown) {
-    snapshot.rows.insert(snapshot.rows.end(), harvest->rows.begin(), harvest->rows.end());
-    snapshot.metrics.insert(snapshot.metrics.end(), harvest->metrics.begin(), harvest->metrics.end());
-    snapshot.spans.insert(snapshot.spans.end(), harvest->spans.begin(), harvest->spans.end());
-    snapshot.samples.insert(snapshot.samples.end(), harvest->samples.begin(), harvest->samples.end());
-    snapshot.early.insert(snapshot.early.end(), harvest->early.begin(), harvest->early.end());
+  for (const auto& drained : shown) {
+    snapshot.rows.insert(snapshot.rows.end(), drained->rows.begin(), drained->rows.end());
+    snapshot.metrics.insert(snapshot.metrics.end(), drained->metrics.begin(), drained->metrics.end());
+    snapshot.spans.insert(snapshot.spans.end(), drained->spans.begin(), drained->spans.end());
+    snapshot.samples.insert(snapshot.samples.end(), drained->samples.begin(), drained->samples.end());
+    snapshot.early.insert(snapshot.early.end(), drained->early.begin(), drained->early.end());
   }
   try {
     return exporter_->export_snapshot(snapshot);
   } catch (const std::bad_alloc&) {
     throw;  // show_or_wait() shows it again
   } catch (const std::exception& error) {
-    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed: ", error.what()));
-  } catch (...) { report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed")); }
+    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed: ", error.what()));
+  } catch (...) { report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed")); }
   return ExportResult::drop;
 }
 
 /// What becomes of what was shown. Returns whether it is to be shown again.
-bool ExportWorker::answered(ExportResult result, const Harvests& shown) noexcept {
+bool ExportWorker::answered(ExportResult result, const Drains& shown) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   asked_again_ = result == ExportResult::retry;
   dropped_ = result == ExportResult::drop;
   if (asked_again_) { return true; }
-  for (const auto& harvest : shown) {
-    if (result == ExportResult::drop) { lost_ += count_of(*harvest); }
+  for (const auto& drained : shown) {
+    if (result == ExportResult::drop) { lost_ += count_of(*drained); }
     // What was shown may have been dropped from the front meanwhile.
-    const auto found = std::find(backlog_.begin(), backlog_.end(), harvest);
+    const auto found = std::find(backlog_.begin(), backlog_.end(), drained);
     if (found == backlog_.end()) { continue; }
-    backlog_bytes_ -= bytes_of_harvest(*harvest);
+    backlog_bytes_ -= bytes_of_drained(*drained);
     backlog_.erase(found);
   }
   return false;
@@ -131,20 +131,20 @@ void ExportWorker::begin_once() noexcept {
   try {
     exporter_->begin(*opening);
   } catch (const std::exception& error) {
-    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin: ", error.what()));
-  } catch (...) { report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin")); }
+    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin: ", error.what()));
+  } catch (...) { report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin")); }
   const std::lock_guard<std::mutex> lock(mutex_);
-  begun_ = true;
+  started_ = true;
   changed_.notify_all();
 }
 
-bool ExportWorker::wait_begun(Time deadline) noexcept {
+bool ExportWorker::wait_started(Time deadline) noexcept {
   std::unique_lock<std::mutex> lock(mutex_);
-  return changed_.wait_until(lock, deadline, [this] { return begun_; });
+  return changed_.wait_until(lock, deadline, [this] { return started_; });
 }
 
 /// Without memory for the snapshot it is as if the exporter had asked to see it again.
-bool ExportWorker::show_or_wait(Harvests& shown) noexcept {
+bool ExportWorker::show_or_wait(Drains& shown) noexcept {
   std::shared_ptr<const Snapshot> snapshot;
   ExportResult result = ExportResult::retry;
   try {
@@ -157,7 +157,7 @@ bool ExportWorker::show_or_wait(Harvests& shown) noexcept {
     if (snapshot == nullptr) { return false; }
     result = show(*snapshot, shown);
   } catch (const std::bad_alloc&) {
-    report_fault(Words("exporter.", name()),
+    report_error(Words("exporter.", name()),
                  Words("no memory is left to call the exporter \"", name(), "\"; what is new for it waits"));
   }
   return answered(result, shown);
@@ -175,7 +175,7 @@ void ExportWorker::run_once() noexcept {
     last = last_;
     deadline = deadline_;
   }
-  Harvests shown;
+  Drains shown;
   const bool again = !is_taken && show_or_wait(shown);
   if (last && (!again || until(deadline).count() == 0)) { shut_down(deadline); }
 }
@@ -185,16 +185,16 @@ void ExportWorker::shut_down(Time deadline) noexcept {
   try {
     delivered = exporter_->shutdown(until(deadline));
   } catch (const std::exception& error) {
-    report_fault(Words("exporter.", name()),
+    report_error(Words("exporter.", name()),
                  Words("the exporter \"", name(), "\" failed while it shut down: ", error.what()));
   } catch (...) {
-    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed while it shut down"));
+    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed while it shut down"));
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& harvest : backlog_) { lost_ += count_of(*harvest); }
+  for (const auto& drained : backlog_) { lost_ += count_of(*drained); }
   delivered_ = delivered && backlog_.empty() && !asked_again_;
   if (!delivered_) {
-    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not deliver everything"));
+    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not deliver everything"));
   }
   delivered_ = delivered_ && !dropped_;  // which the exporter has told itself
   backlog_.clear();

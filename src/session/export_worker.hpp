@@ -36,12 +36,12 @@ class ExportWorker {
   /// Has the exporter begin, unless it has; when this returns it has. Any thread.
   void begin_once() noexcept;
   /// Waits until it has begun; false if it has not by `deadline`. Any thread.
-  bool wait_begun(Time deadline) noexcept;
+  bool wait_started(Time deadline) noexcept;
   /// Sees to it that the next offer() needs no memory. Throws std::bad_alloc where there is none. One thread at a time
   /// with that.
-  void make_room();
-  /// Gives new values; returns at once. Any thread, after make_room().
-  void offer(const std::shared_ptr<const Snapshot>& snapshot, const std::shared_ptr<const Harvest>& harvest) noexcept;
+  void make_space();
+  /// Gives new values; returns at once. Any thread, after make_space().
+  void offer(const std::shared_ptr<const Snapshot>& snapshot, const std::shared_ptr<const Drained>& drained) noexcept;
   /// The last snapshot has been offered; everything is to be done by `deadline`.
   void finish_by(Time deadline) noexcept;
   /// Shows the exporter what was offered, if anything was; after the last snapshot, shuts it down, unless it asks to
@@ -60,10 +60,10 @@ class ExportWorker {
   bool started = false;  ///< has a thread of its own; the Session's to use
 
  private:
-  using Harvests = std::vector<std::shared_ptr<const Harvest>>;
-  bool show_or_wait(Harvests& shown) noexcept;
-  ExportResult show(const Snapshot& offered, const Harvests& shown);
-  bool answered(ExportResult result, const Harvests& shown) noexcept;
+  using Drains = std::vector<std::shared_ptr<const Drained>>;
+  bool show_or_wait(Drains& shown) noexcept;
+  ExportResult show(const Snapshot& offered, const Drains& shown);
+  bool answered(ExportResult result, const Drains& shown) noexcept;
   void shut_down(Time deadline) noexcept;
   void trim() noexcept;
 
@@ -73,10 +73,10 @@ class ExportWorker {
   std::condition_variable changed_;
   std::shared_ptr<const Snapshot> opening_;  // to begin with; none once it has
   std::shared_ptr<const Snapshot> snapshot_;
-  Harvests backlog_;
+  Drains backlog_;
   std::size_t backlog_bytes_ = 0;
   std::uint64_t lost_ = 0;
-  bool begun_ = false;        // begin() of the exporter has come back
+  bool started_ = false;      // begin() of the exporter has come back
   bool last_ = false;         // the last snapshot has been offered
   bool fresh_ = false;        // something has been offered since the exporter was last called
   bool asked_again_ = false;  // by the last answer

@@ -4,7 +4,7 @@
 
 #include <takt/error.hpp>
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "ranks/gathered_ranks.hpp"
 #include "report/job_report.hpp"
@@ -20,7 +20,7 @@ std::shared_ptr<const Job> GatheredJob::figures() {
   try {
     job_ = make();
   } catch (const Error& error) {
-    report_fault("mpi.figures", Words("takt::mpi::reduce(): the ranks have handed over what makes no figures: ",
+    report_error("mpi.figures", Words("takt::mpi::reduce(): the ranks have handed over what makes no figures: ",
                                       error.what(), "; takt report reads the files of all ranks"));
   }
   made_ = true;

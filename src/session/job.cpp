@@ -4,7 +4,7 @@
 
 #include "base/encoding.hpp"
 #include "base/environment.hpp"
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "process/process.hpp"
 #include "ranks/gathered_ranks.hpp"
@@ -33,20 +33,20 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-void ClockQuestions::answered(std::int64_t other_ns) {
+void ClockQueries::answered(std::int64_t other_ns) {
   if (!sent_ns_) { return; }
   const PingPong answer = {*sent_ns_, other_ns, now_ns()};
   sent_ns_.reset();
   // Those that follow the row are signs of life. The first one may have waited for the other rank to come.
-  if (answers_.size() < bounds_.most) { answers_.push_back(answer); }
+  if (answers_.size() < bounds_.max) { answers_.push_back(answer); }
 }
 
-bool ClockQuestions::wants_more() const {
-  if (answers_.empty() || answers_.size() >= bounds_.most) { return false; }
+bool ClockQueries::wants_more() const {
+  if (answers_.empty() || answers_.size() >= bounds_.max) { return false; }
   return wrapped_difference(now_ns(), answers_.front().received_ns) < bounds_.time.count();
 }
 
-std::optional<ClockReading> ClockQuestions::reading(std::uint32_t rank) const {
+std::optional<ClockReading> ClockQueries::reading(std::uint32_t rank) const {
   const std::optional<ClockAlignment::Point> point = shortest_answer(answers_);
   if (!point) { return std::nullopt; }
   return ClockReading{rank, point->own_ns, point->ahead_ns, point->error_ns};
@@ -54,24 +54,24 @@ std::optional<ClockReading> ClockQuestions::reading(std::uint32_t rank) const {
 
 namespace {
 
-/// The run's own folder, in which each rank has one.
+/// The run's own directory, in which each rank has one.
 Words where_to_look(const RunInfo& run) {
-  const std::string_view folder = run.directory;
-  if (folder.empty()) { return Words("no files were written that could tell more"); }
-  return Words("takt report ", folder.substr(0, folder.find_last_of('/')), " reads the files of all ranks");
+  const std::string_view directory = run.directory;
+  if (directory.empty()) { return Words("no files were written that could tell more"); }
+  return Words("takt report ", directory.substr(0, directory.find_last_of('/')), " reads the files of all ranks");
 }
 
 void report_missing(const RunInfo& run, const GatheredRanks& part, std::uint32_t size,
-                    std::chrono::milliseconds patience) {
-  report_fault("mpi.missing", Words("takt::mpi::reduce(): ", part.ranks.size(), " of ", size,
-                                    " ranks answered, each within ", patience.count(),
-                                    " ms; missing: ", rank_list(missing_from(part, size)), "; ", where_to_look(run)));
+                    std::chrono::milliseconds timeout) {
+  report_error("mpi.missing",
+               Words("takt::mpi::reduce(): ", part.ranks.size(), " of ", size, " ranks answered, each within ",
+                     timeout.count(), " ms; missing: ", rank_list(missing_from(part, size)), "; ", where_to_look(run)));
 }
 
-void report_not_taken(const RunInfo& run, std::chrono::milliseconds patience) {
-  report_fault("mpi.not_taken",
+void report_not_taken(const RunInfo& run, std::chrono::milliseconds timeout) {
+  report_error("mpi.not_taken",
                Words("takt::mpi::reduce(): neither the parent of rank ", run.rank, " nor rank 0 took its part within ",
-                     patience.count(), " ms; the figures of the job lack it; ", where_to_look(run)));
+                     timeout.count(), " ms; the figures of the job lack it; ", where_to_look(run)));
 }
 
 std::int64_t unix_now_ns() {
@@ -83,28 +83,28 @@ GatheredRanks gathered_part(const SessionImpl::Recorded& recorded, std::uint32_t
   return {{{rank, pack_rank(*recorded.snapshot, recorded.steps)}}, pack_record(*recorded.snapshot, rank)};
 }
 
-bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseconds patience) {
+bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseconds timeout) {
   session.set_job(nullptr);  // what an earlier call has brought is not made into figures any more
   SessionImpl::Recorded recorded = session.recorded();
-  RankGathering gathering(messages, gathered_part(recorded, static_cast<std::uint32_t>(messages.rank())), patience,
+  RankGathering gathering(messages, gathered_part(recorded, static_cast<std::uint32_t>(messages.rank())), timeout,
                           unix_now_ns);
   const bool done = gathering.run();
   if (const auto reading = gathering.clock_reading()) { session.add_clock_reading(*reading); }
   if (messages.rank() != 0) {
-    if (!done) { report_not_taken(session.run(), patience); }
+    if (!done) { report_not_taken(session.run(), timeout); }
     return done;
   }
   const auto size = static_cast<std::uint32_t>(messages.size());
-  if (!done) { report_missing(session.run(), gathering.part(), size, patience); }
+  if (!done) { report_missing(session.run(), gathering.part(), size, timeout); }
   session.set_job(std::make_shared<GatheredJob>(gathering.take_part(), std::move(recorded.snapshot), size));
   return done;
 }
 
 }  // namespace
 
-bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noexcept {
+bool reduce_job(RankMessages& messages, std::chrono::milliseconds timeout) noexcept {
   const NotCancelled whole;
-  patience = std::clamp(patience, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
+  timeout = std::clamp(timeout, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
   SessionImpl* const session = running_session();
   if (session == nullptr) {
     report_not_reduced("there is no Session, or it is closed; reduce before Session::close()");
@@ -112,7 +112,7 @@ bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noex
   }
   if (session->is_silent()) { return true; }
   try {
-    return reduce(*session, messages, patience);
+    return reduce(*session, messages, timeout);
   } catch (const std::exception& error) {
     report_not_reduced(error.what());
     return false;
@@ -129,22 +129,22 @@ RankInJob rank_in_job(const SessionOptions& options) noexcept {
 }
 
 void read_clocks(RankMessages& messages) noexcept {
-  constexpr std::chrono::seconds kPatience(10);  // all ranks are here
-  constexpr ClockQuestions::Bounds kQuestions = {16, std::chrono::milliseconds(2)};
+  constexpr std::chrono::seconds kTimeout(10);  // all ranks are here
+  constexpr ClockQueries::Bounds kQueries = {16, std::chrono::milliseconds(2)};
   const NotCancelled whole;
   try {
     Snapshot nothing;
     const auto rank = static_cast<std::uint32_t>(messages.rank());
-    RankGathering gathering(messages, {{{rank, ""}}, pack_record(nothing, rank)}, kPatience, unix_now_ns, kQuestions);
+    RankGathering gathering(messages, {{{rank, ""}}, pack_record(nothing, rank)}, kTimeout, unix_now_ns, kQueries);
     gathering.run();
     g_rank_in_job.clock_reading = gathering.clock_reading();
   } catch (const std::exception& error) {
-    report_fault("mpi.clocks", Words("takt::mpi::options(): the clocks of ranks are not compared: ", error.what()));
+    report_error("mpi.clocks", Words("takt::mpi::options(): the clocks of ranks are not compared: ", error.what()));
   }
 }
 
 void report_not_reduced(const char* why) noexcept {
-  report_fault("mpi.reduce", Words("takt::mpi::reduce(): ", why,
+  report_error("mpi.reduce", Words("takt::mpi::reduce(): ", why,
                                    "; this rank adds nothing to the figures of the job; "
                                    "takt report reads the files of all ranks"));
 }
@@ -152,7 +152,7 @@ void report_not_reduced(const char* why) noexcept {
 namespace {
 
 void report_other(const char* option, const std::string& said, const std::string& found) {
-  report_fault_once(option, std::string(option) + " is " + said + ", and MPI says " + found + "; using what MPI says");
+  report_error_once(option, std::string(option) + " is " + said + ", and MPI says " + found + "; using what MPI says");
 }
 
 void set(const char* option, std::optional<int>& value, int found) {
@@ -183,7 +183,7 @@ void apply(const MpiIdentity& identity, SessionOptions& options) {
 }
 
 void report_without_mpi(bool finalized) noexcept {
-  report_fault_once("mpi.state", finalized
+  report_error_once("mpi.state", finalized
                                      ? "takt::mpi: MPI has been finalised; ranks are as the launcher's variables say"
                                      : "takt::mpi: MPI is not initialised; ranks are as the launcher's variables say; "
                                        "call MPI_Init first");
@@ -197,21 +197,21 @@ constexpr std::chrono::microseconds kWithoutPause(2000);
 constexpr std::chrono::microseconds kFirstPause(50);
 constexpr std::chrono::microseconds kLongestPause(1000);
 // So many signs of life within the patience of who waits for them.
-constexpr int kSigns = 8;
+constexpr int kHeartbeats = 8;
 
 std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
-RankGathering::RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds patience,
-                             UnixClock clock, ClockQuestions::Bounds questions, std::size_t most_bytes)
+RankGathering::RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds timeout,
+                             UnixClock clock, ClockQueries::Bounds queries, std::size_t max_bytes)
     : messages_(messages),
       part_(std::move(own)),
-      patience_(patience),
-      most_bytes_(most_bytes),
+      timeout_(timeout),
+      max_bytes_(max_bytes),
       size_(static_cast<std::uint32_t>(messages.size())),
       upper_(static_cast<int>(parent_of(static_cast<std::uint32_t>(messages.rank())))),
-      questions_(std::move(clock), questions),
+      queries_(std::move(clock), queries),
       heard_(now()),
       signed_(heard_) {}
 
@@ -239,7 +239,7 @@ void RankGathering::wait(Done done) {
 /// Returns whether it was done in time.
 template <class Done>
 bool RankGathering::wait_patiently(Done done) {
-  const Time end = now() + patience_;
+  const Time end = now() + timeout_;
   bool is_done = false;
   wait([&](bool&) {
     is_done = done();
@@ -272,7 +272,7 @@ void RankGathering::take_orphans() {
   heard_ = now();
   wait([this](bool& moved) {
     moved = take();
-    return awaited_.empty() && (!may_have_orphans() || now() - heard_ > patience_);
+    return awaited_.empty() && (!may_have_orphans() || now() - heard_ > timeout_);
   });
 }
 
@@ -308,7 +308,7 @@ void RankGathering::hear(int from) {
   if (has_rank(part_, static_cast<std::uint32_t>(from))) { return; }  // a sign that came late
   awaited_[from] = heard_;
   std::string time(sizeof(std::int64_t), '\0');
-  store(time.data(), questions_.now_ns());
+  store(time.data(), queries_.now_ns());
   messages_.send(from, RankMessage::answer, std::move(time));
 }
 
@@ -320,7 +320,7 @@ bool RankGathering::take_parts() {
     const bool here = messages_.receive(from, RankMessage::part, bytes);
     if (here) { add(from, bytes); }
     moved = moved || here;
-    at = here || now() - at->second > patience_ ? awaited_.erase(at) : std::next(at);
+    at = here || now() - at->second > timeout_ ? awaited_.erase(at) : std::next(at);
   }
   return moved;
 }
@@ -329,14 +329,14 @@ void RankGathering::add(int from, const std::string& bytes) {
   try {
     merge_into(part_, unpack_gathered(bytes));
   } catch (const std::exception& error) {
-    report_fault("mpi.part",
+    report_error("mpi.part",
                  Words("takt::mpi::reduce(): what rank ", from, " handed over is left out: ", error.what()));
   }
 }
 
 void RankGathering::give_sign() {
   signed_ = now();
-  questions_.asked();
+  queries_.asked();
   messages_.send(upper_, RankMessage::sign, "");
 }
 
@@ -345,22 +345,22 @@ void RankGathering::give_sign() {
 bool RankGathering::look_up() {
   std::string time;
   const bool here = messages_.receive(upper_, RankMessage::answer, time);
-  if (here && time.size() == sizeof(std::int64_t)) { questions_.answered(load<std::int64_t>(time.data())); }
-  if (questions_.is_under_way()) { return here; }
-  if (questions_.wants_more() || now() - signed_ > patience_ / kSigns) { give_sign(); }
+  if (here && time.size() == sizeof(std::int64_t)) { queries_.answered(load<std::int64_t>(time.data())); }
+  if (queries_.is_under_way()) { return here; }
+  if (queries_.wants_more() || now() - signed_ > timeout_ / kHeartbeats) { give_sign(); }
   return here;
 }
 
 bool RankGathering::hand_over() {
   const std::string bytes = pack(part_);
-  if (bytes.size() > most_bytes_) {
+  if (bytes.size() > max_bytes_) {
     throw Error("this rank and those below it have recorded " + std::to_string(bytes.size()) + " bytes, and " +
-                std::to_string(most_bytes_) + " are the most that is sent; name fewer regions");
+                std::to_string(max_bytes_) + " are the most that is sent; name fewer regions");
   }
   if (!is_answered()) {
     if (upper_ == 0) { return false; }
     upper_ = 0;
-    questions_.begin_again();
+    queries_.begin_again();
     give_sign();
     if (!is_answered()) { return false; }
   }
@@ -372,7 +372,7 @@ bool RankGathering::hand_over() {
 bool RankGathering::is_answered() {
   return wait_patiently([this] {
     look_up();
-    return questions_.has_answer() && !questions_.is_under_way();
+    return queries_.has_answer() && !queries_.is_under_way();
   });
 }
 

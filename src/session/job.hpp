@@ -37,15 +37,15 @@ RankInJob rank_in_job(const SessionOptions& options) noexcept;
 using UnixClock = std::function<std::int64_t()>;
 
 /// Questions to one rank for its time, one at a time. One thread at a time.
-class ClockQuestions {
+class ClockQueries {
  public:
   /// So many in a row, or for so long: nobody is to wait for many where answers take long.
   struct Bounds {
-    std::size_t most = 8;
+    std::size_t max = 8;
     std::chrono::nanoseconds time = std::chrono::microseconds(100);
   };
 
-  ClockQuestions(UnixClock clock, Bounds bounds) : clock_(std::move(clock)), bounds_(bounds) {}
+  ClockQueries(UnixClock clock, Bounds bounds) : clock_(std::move(clock)), bounds_(bounds) {}
 
   std::int64_t now_ns() const { return clock_(); }
   void asked() { sent_ns_ = now_ns(); }
@@ -78,10 +78,10 @@ class ClockQuestions {
 class RankGathering {
  public:
   /// Of what one rank hands over; MPI counts bytes in an int.
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30U;
 
-  RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds patience, UnixClock clock,
-                ClockQuestions::Bounds questions = {}, std::size_t most_bytes = kMostBytes);
+  RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds timeout, UnixClock clock,
+                ClockQueries::Bounds queries = {}, std::size_t max_bytes = kMaxBytes);
 
   /// Returns on rank 0 whether all ranks are in, elsewhere whether somebody took this rank's part. Throws Error where
   /// that part is too large.
@@ -90,7 +90,7 @@ class RankGathering {
   const GatheredRanks& part() const noexcept { return part_; }
   GatheredRanks take_part() noexcept { return std::move(part_); }
   /// How the clock stands to that of the parent, or of rank 0; none: nobody has answered.
-  std::optional<ClockReading> clock_reading() const { return questions_.reading(static_cast<std::uint32_t>(upper_)); }
+  std::optional<ClockReading> clock_reading() const { return queries_.reading(static_cast<std::uint32_t>(upper_)); }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -115,11 +115,11 @@ class RankGathering {
 
   RankMessages& messages_;
   GatheredRanks part_;
-  const std::chrono::milliseconds patience_;
-  const std::size_t most_bytes_;
+  const std::chrono::milliseconds timeout_;
+  const std::size_t max_bytes_;
   const std::uint32_t size_;
   int upper_;  // to which the part goes: the parent, or rank 0
-  ClockQuestions questions_;
+  ClockQueries queries_;
   std::map<int, Time> awaited_;  // when they were heard of
   Time heard_;                   // of anybody
   Time signed_;

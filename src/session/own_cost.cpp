@@ -160,7 +160,7 @@ std::uint64_t system_boot_ns() noexcept { return posix_ns(CLOCK_BOOTTIME); }
 std::uint64_t system_cpu_ns() noexcept { return posix_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 // The two clocks are read one after the other: less than this is no sleep.
-constexpr std::uint64_t kLeastSleepNs = 10'000'000;
+constexpr std::uint64_t kMinSleepNs = 10'000'000;
 
 std::uint64_t ns_beyond(std::uint64_t now, std::uint64_t before) noexcept { return now > before ? now - before : 0; }
 
@@ -183,11 +183,11 @@ void ProcessWatch::sleeps() noexcept {
   slept_at_cpu_ns_ = clocks_.cpu_ns();
 }
 
-void ProcessWatch::wakes(std::uint64_t most_ns) noexcept {
-  const std::uint64_t late = ns_beyond(clocks_.monotonic_ns(), slept_at_ns_ + most_ns);
+void ProcessWatch::wakes(std::uint64_t max_ns) noexcept {
+  const std::uint64_t late = ns_beyond(clocks_.monotonic_ns(), slept_at_ns_ + max_ns);
   if (late < kLateNs) { return; }
   // Where other threads ran all the while, it was this one that did not.
-  if (ns_beyond(clocks_.cpu_ns(), slept_at_cpu_ns_) > most_ns + late / 10) { return; }
+  if (ns_beyond(clocks_.cpu_ns(), slept_at_cpu_ns_) > max_ns + late / 10) { return; }
   stopped_ns_.fetch_add(late, std::memory_order_relaxed);
 }
 
@@ -203,7 +203,7 @@ ProcessTimes ProcessWatch::read() const noexcept {
   times.cpu_ns = static_cast<std::int64_t>(ns_beyond(clocks_.cpu_ns(), cpu_zero_ns_));
   times.stopped_ns = static_cast<std::int64_t>(stopped_ns_.load(std::memory_order_relaxed));
   const std::uint64_t slept = ns_beyond(asleep_ns(), asleep_before_ns_);
-  times.suspended_ns = slept < kLeastSleepNs ? 0 : static_cast<std::int64_t>(slept);
+  times.suspended_ns = slept < kMinSleepNs ? 0 : static_cast<std::int64_t>(slept);
   times.before_ns = before_ns_;
   times.waited_ns = waited_ns();
   times.processors = processors_;

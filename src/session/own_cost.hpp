@@ -55,10 +55,10 @@ class ProcessWatch {
 
   /// The thread goes to sleep.
   void sleeps() noexcept;
-  /// It is awake, and wanted to be after `most_ns` at the latest. Where it is much later, and the process got next to
+  /// It is awake, and wanted to be after `max_ns` at the latest. Where it is much later, and the process got next to
   /// no processor time meanwhile, the process did not run: at least from that moment on, as the stop may have begun at
   /// any time of the sleep.
-  void wakes(std::uint64_t most_ns) noexcept;
+  void wakes(std::uint64_t max_ns) noexcept;
 
   ProcessTimes read() const noexcept;
 

@@ -3,10 +3,10 @@
 #include "session/run_identity.hpp"
 
 #include "base/environment.hpp"
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/other_process.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <takt/error.hpp>
@@ -33,7 +33,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr int kMostSuffixes = 1000;
+constexpr int kMaxSuffixes = 1000;
 
 bool is_safe(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
@@ -47,7 +47,7 @@ std::string hash_suffix(std::string_view text) {
   return suffix;
 }
 
-/// A run is where it was started, also for a program that changes its folder later.
+/// A run is where it was started, also for a program that changes its directory later.
 std::string make_absolute(const std::string& path) {
   char here[PATH_MAX];
   if (path.front() == '/' || ::getcwd(here, sizeof here) == nullptr) { return path; }
@@ -100,10 +100,10 @@ std::string path_component(std::string_view text, std::size_t longest) {
   return safe.empty() ? "takt" : safe;
 }
 
-std::string make_run_folder(const SessionOptions& options, const RunInfo& run, std::string& error) {
+std::string make_run_directory(const SessionOptions& options, const RunInfo& run, std::string& error) {
   const std::string& directory = options.directory;
   if (directory.empty() || directory.find('\0') != std::string::npos) {
-    error = "the folder for runs has no name, or a zero byte in it; set TAKT_DIR to a folder that can be written";
+    error = "the directory for runs has no name, or a zero byte in it; set TAKT_DIR to a directory that can be written";
     return {};
   }
   const std::string parent_path = make_absolute(directory) + "/" + path_component(run.id, kLongestRunId);
@@ -112,13 +112,13 @@ std::string make_run_folder(const SessionOptions& options, const RunInfo& run, s
   if (!make_directories(parent_path, error)) { return {}; }
   const Directory parent(parent_path);
   int why = parent.descriptor() < 0 ? errno : EEXIST;
-  for (int suffix = 0; why == EEXIST && suffix < kMostSuffixes; ++suffix) {
+  for (int suffix = 0; why == EEXIST && suffix < kMaxSuffixes; ++suffix) {
     const std::string fresh = suffix == 0 ? name : name + "-" + std::to_string(suffix);
     if (make_fresh(parent, fresh)) { return parent_path + "/" + fresh; }
     why = errno;
   }
-  error = "cannot make the folder " + parent_path + "/" + name + ": " + std::system_category().message(why) +
-          "; set TAKT_DIR to a folder that can be written";
+  error = "cannot make the directory " + parent_path + "/" + name + ": " + std::system_category().message(why) +
+          "; set TAKT_DIR to a directory that can be written";
   return {};
 }
 
@@ -142,11 +142,11 @@ void RunGroups::set(std::string_view name, int number) {
   if (number < 0) {
     throw Error(detail::format("takt: Session::group(\"{}\", {}): numbers of groups begin at 0", name, number));
   }
-  if (groups_.size() == kMost && groups_.find(name) == groups_.end()) {
+  if (groups_.size() == kMax && groups_.find(name) == groups_.end()) {
     throw Error(
         detail::format("takt: Session::group(\"{}\", {}): a rank is in {} groups at most; name only what makes its "
                        "work differ",
-                       name, number, kMost));
+                       name, number, kMax));
   }
   groups_.insert_or_assign(std::string(name), number);
 }
@@ -259,7 +259,7 @@ void report_conflict(const std::vector<Claim>& claims) {
   const auto other =
       std::find_if(claims.begin() + 1, claims.end(), [&](const Claim& c) { return contradicts(used, c); });
   if (by_torchrun || other == claims.end()) { return; }
-  report_fault_once("rank.conflict", text_of_number(used.rank) + ", " + text_of_number(used.size) + " (" +
+  report_error_once("rank.conflict", text_of_number(used.rank) + ", " + text_of_number(used.size) + " (" +
                                          used.launcher->name + ") and " + text_of_number(other->rank) + ", " +
                                          text_of_number(other->size) + " (" + other->launcher->name +
                                          ") cannot both be right; using the first; unset what is stale, or set "
@@ -269,7 +269,7 @@ void report_conflict(const std::vector<Claim>& claims) {
 /// Variables of a launcher without the one that tells the rank: whoever set them means something.
 void report_incomplete() {
   const auto report = [](const std::string& found, const char* missing) {
-    report_fault_once("rank.incomplete", found + " is set without " + missing +
+    report_error_once("rank.incomplete", found + " is set without " + missing +
                                              ", and passed over: this process counts as the only one; set it, or "
                                              "TAKT_RANK and TAKT_WORLD_SIZE");
   };
@@ -301,7 +301,7 @@ void report_incomplete() {
 Number read_option(std::optional<int> value, int low, int high, const char* option) {
   if (!value) { return {}; }
   if (*value >= low && *value <= high) { return {*value, option}; }
-  report_fault_once(option, std::string(option) + " cannot be " + std::to_string(*value) + "; using the launcher's");
+  report_error_once(option, std::string(option) + " cannot be " + std::to_string(*value) + "; using the launcher's");
   return {};
 }
 
@@ -327,7 +327,7 @@ int repair_size(const Number& rank, const Number& size) {
   if (size && rank.value < size.value) { return size.value; }
   if (!size && !rank) { return 1; }
   const std::string says = size ? "is not below " + text_of_number(size) : "comes without a world size";
-  report_fault_once("rank.size", text_of_number(rank) + " " + says + "; counting " + std::to_string(rank.value + 1) +
+  report_error_once("rank.size", text_of_number(rank) + " " + says + "; counting " + std::to_string(rank.value + 1) +
                                      " ranks; set TAKT_WORLD_SIZE");
   return rank.value + 1;
 }
@@ -349,7 +349,7 @@ void find_rank(const SessionOptions& options, RunInfo& run) {
   if (!rank) { report_incomplete(); }
   if (rank && !size) { size = find_size(claims, rank); }
   if (!rank && size && size.value > 1) {
-    report_fault_once("rank.missing", "a world size of " + std::to_string(size.value) +
+    report_error_once("rank.missing", "a world size of " + std::to_string(size.value) +
                                           " comes without a rank; using rank 0; set TAKT_RANK");
   }
   run.rank = rank.value;
@@ -454,7 +454,7 @@ std::string id_from_meeting_point(const RunInfo& run) {
   if (meets) { id.append(environment_value("MASTER_ADDR")).append("-").append(environment_value("MASTER_PORT")); }
   if (!meets || !several_nodes) { id += (meets ? "-" : "") + describe_parent(); }
   if (run.rank == 0 && (several_nodes || !known)) {
-    report_fault_once("run_id.made_up", "no variable names the run for all of its " + std::to_string(run.world_size) +
+    report_error_once("run_id.made_up", "no variable names the run for all of its " + std::to_string(run.world_size) +
                                             " ranks; using " + path_component(id, kLongestRunId) +
                                             (meets && several_nodes ? ", which later runs that meet there share"
                                                                     : ", which ranks on other nodes do not share") +

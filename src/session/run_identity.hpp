@@ -15,7 +15,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The longest name of a run's folder, in bytes.
+/// The longest name of a run's directory, in bytes.
 constexpr std::size_t kLongestRunId = 120;
 
 /// `text` as one component of a path that nobody trips over: ASCII letters, digits, '_', '-' and '.', not two dots in
@@ -25,12 +25,12 @@ std::string path_component(std::string_view text, std::size_t longest);
 
 /// Makes <options.directory>/<run.id>/rank-<rank>-<attempt>-<pid>/ (0700, never an existing one: a suffix is added) and
 /// returns its absolute path; empty, with `error` saying what failed and what to do, where that cannot be done.
-std::string make_run_folder(const SessionOptions& options, const RunInfo& run, std::string& error);
+std::string make_run_directory(const SessionOptions& options, const RunInfo& run, std::string& error);
 
 /// The groups that this rank is in. One thread at a time.
 class RunGroups {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMax = 8;
   static constexpr std::size_t kLongestName = 32;
 
   /// The last call of a name wins. \throws takt::Error as Session::group() does, and then changes nothing.

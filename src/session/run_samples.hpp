@@ -5,8 +5,8 @@
 #include <takt/snapshot.hpp>
 
 #include "process/collector.hpp"
-#include "sample/meter_books.hpp"
 #include "sample/sampler.hpp"
+#include "sample/sensor_stats.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -22,8 +22,8 @@ namespace detail {
 /// nothing. Must outlive its threads, one of which may be left behind in a driver.
 class RunSamples {
  public:
-  static constexpr int kLeastMs = 10;
-  static constexpr int kMostMs = 60'000;
+  static constexpr int kMinMs = 10;
+  static constexpr int kMaxMs = 60'000;
 
   struct Plan {
     std::chrono::milliseconds period;  ///< brought into the bounds above
@@ -42,19 +42,19 @@ class RunSamples {
 
   /// Moves the samples that are new into the harvest, and shares their energy out to what else is in it. Once for each
   /// harvest. \param last nothing more will come. Without memory for it there are no further samples, which is told.
-  void keep(Harvest& harvest, bool last) noexcept;
+  void keep(Drained& drained, bool last) noexcept;
   /// Fills in what there is so far. Any thread.
-  void tell(Snapshot& snapshot);
+  void report(Snapshot& snapshot);
   /// Takes a last sample, and ends; a thread that does not come by `deadline` is left behind, and that is told.
   void stop(std::chrono::steady_clock::time_point deadline) noexcept;
 
   /// What the meters tell of the time between the two, since the start of the run, as far back as samples are kept:
   /// some minutes of one GPU at ten a second. Energy is there from the sample on that follows the end. Any thread.
   /// Throws std::bad_alloc.
-  std::vector<MeterWindow> between(std::int64_t begin_ns, std::int64_t end_ns);
+  std::vector<SensorWindow> between(std::int64_t begin_ns, std::int64_t end_ns);
   /// The samples that this rests on, and the meters that took them. Likewise.
   struct Taken {
-    std::vector<Meter> meters;
+    std::vector<Sensor> sensors;
     std::vector<Sample> samples;
   };
   Taken taken_between(std::int64_t begin_ns, std::int64_t end_ns);
@@ -66,13 +66,13 @@ class RunSamples {
  private:
   void plan(Plan plan, std::vector<std::unique_ptr<SampleSource>> sources);
   void take();
-  void tell_waiting() noexcept;
+  void report_waiting() noexcept;
 
   Plan plan_;
   std::unique_ptr<SampleQueue> queue_;  // none: it is off
   std::vector<std::unique_ptr<Sampler>> samplers_;
   std::mutex mutex_;
-  std::unique_ptr<SampleBooks> books_;  // none: it is off, or there was no memory
+  std::unique_ptr<SampleStats> stats_;  // none: it is off, or there was no memory
   std::vector<Sample> taken_;           // in the books, and in no harvest yet
 };
 

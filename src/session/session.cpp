@@ -4,8 +4,8 @@
 #include <takt/detail/process.hpp>
 #include <takt/session.hpp>
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "process/diversion.hpp"
 #include "record/device_queue.hpp"
@@ -92,7 +92,7 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
   // Handlers run last first: registered again behind a driver's own, ours can still ask it for results.
   detail::device_kinds().on_new(&follow_exit);
   if (!closes_at_exit) {
-    detail::report_fault("exit",
+    detail::report_error("exit",
                          "no memory is left to have exit() close the Session; close it before, by its destructor");
   }
   current.store(session, std::memory_order_release);  // pairs with current_session()
@@ -104,7 +104,7 @@ bool is_given(detail::TextArgument text, std::string_view function, std::string_
   if (!text.is_null()) { return true; }
   const std::string_view quote = of.empty() ? "" : "\"";
   const bool is_run = function == "Session";
-  detail::report_fault(
+  detail::report_error(
       detail::Words("null text ", function),
       detail::Words("Session::", function, "() was given a null pointer for ", quote, of.empty() ? "a name" : of, quote,
                     is_run ? "; the run is called \"run\"" : "; nothing is kept of it"));
@@ -173,7 +173,7 @@ void Session::metric(detail::TextArgument name, double value, std::int64_t step)
 }
 
 void Session::step(std::int64_t number) noexcept {
-  if (!impl_->ours() || detail::is_diverted()) { return; }
+  if (!impl_->ours() || detail::is_excluded()) { return; }
   if (detail::Recorder* recorder = detail::this_recorder()) { recorder->set_step(number); }
 }
 

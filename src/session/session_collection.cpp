@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "findings/findings.hpp"
@@ -39,20 +39,20 @@ bool SessionImpl::collect(bool last, std::shared_ptr<const Snapshot>* offered) {
     if (ended_) { return false; }  // nothing may be shown after the last
   }
   process_clock().recheck();
-  if (harvest_ != nullptr) { deliver(); }
+  if (drained_ != nullptr) { deliver(); }
   if (took_last_) { return false; }
   bool more = false;
-  auto harvest = std::make_shared<Harvest>();
-  *harvest = registry().collect(last, &more);
-  harvest_ = std::move(harvest);
+  auto drained = std::make_shared<Drained>();
+  *drained = registry().collect(last, &more);
+  drained_ = std::move(drained);
   in_history_ = false;
   took_last_ = last;
   const auto shift = static_cast<std::int64_t>(start_ns_);
-  for (std::vector<Row>* rows : {&harvest_->rows, &harvest_->early}) {
+  for (std::vector<Row>* rows : {&drained_->rows, &drained_->early}) {
     for (Row& row : *rows) { row.begin_ns -= shift; }
   }
-  for (Span& span : harvest_->spans) { span.begin_ns -= shift; }
-  samples_.keep(*harvest_, last);
+  for (Span& span : drained_->spans) { span.begin_ns -= shift; }
+  samples_.keep(*drained_, last);
   const auto snapshot = deliver();
   if (offered != nullptr) { *offered = snapshot; }
   return more;
@@ -64,41 +64,41 @@ std::shared_ptr<const Snapshot> SessionImpl::deliver() {
   keep_history(now);
   if (took_last_) { conclude(now); }
   auto snapshot = std::make_shared<const Snapshot>(std::move(now));
-  tell_lost(*snapshot);
+  report_lost(*snapshot);
   std::vector<std::shared_ptr<ExportWorker>> workers;
   {
     const std::lock_guard<std::mutex> lock(data_);
     workers = local_;
     workers.insert(workers.end(), added_.begin(), added_.end());
   }
-  for (const auto& worker : workers) { worker->make_room(); }
-  for (const auto& worker : workers) { worker->offer(snapshot, harvest_); }
-  harvest_.reset();
+  for (const auto& worker : workers) { worker->make_space(); }
+  for (const auto& worker : workers) { worker->offer(snapshot, drained_); }
+  drained_.reset();
   return snapshot;
 }
 
 /// Once for each harvest. Without memory for it, the run goes on without findings. Under collecting_.
 void SessionImpl::keep_history(const Snapshot& snapshot) noexcept {
   if (std::exchange(in_history_, true)) { return; }
-  const std::lock_guard<std::mutex> lock(looking_);
+  const std::lock_guard<std::mutex> lock(polling_);
   try {
-    if (history_ != nullptr) { history_->add(snapshot, harvest_->rows, harvest_->metrics); }
-    if (steps_ != nullptr) { steps_->add(snapshot, harvest_->rows); }
+    if (history_ != nullptr) { history_->add(snapshot, drained_->rows, drained_->metrics); }
+    if (steps_ != nullptr) { steps_->add(snapshot, drained_->rows); }
   } catch (const std::bad_alloc&) {
     history_.reset();
     steps_.reset();
-    report_fault("history",
+    report_error("history",
                  "no memory is left for the history of steps: the report has no findings on them, and "
                  "takt::mpi::reduce() does not compare this rank");
   }
 }
 
 SessionImpl::Recorded SessionImpl::recorded() {
-  constexpr int kMostParts = 16;  // as in collect_all()
+  constexpr int kMaxParts = 16;  // as in collect_all()
   Recorded recorded;
-  for (int part = 0; part < kMostParts && collect(false, &recorded.snapshot); ++part) {}
+  for (int part = 0; part < kMaxParts && collect(false, &recorded.snapshot); ++part) {}
   if (recorded.snapshot == nullptr) { recorded.snapshot = std::make_shared<const Snapshot>(snapshot(false)); }
-  const std::lock_guard<std::mutex> lock(looking_);
+  const std::lock_guard<std::mutex> lock(polling_);
   recorded.steps = pack(steps_ != nullptr ? *steps_ : RankSteps());
   return recorded;
 }
@@ -107,7 +107,7 @@ SessionImpl::Recorded SessionImpl::recorded() {
 void SessionImpl::conclude(Snapshot& snapshot) {
   std::shared_ptr<const StepHistory> history;
   {
-    const std::lock_guard<std::mutex> lock(looking_);
+    const std::lock_guard<std::mutex> lock(polling_);
     if (history_ != nullptr) { history = std::make_shared<const StepHistory>(history_->finished()); }
   }
   detail::conclude(snapshot, std::move(history));
@@ -115,14 +115,14 @@ void SessionImpl::conclude(Snapshot& snapshot) {
 }
 
 /// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.
-void SessionImpl::tell_lost(const Snapshot& snapshot) {
+void SessionImpl::report_lost(const Snapshot& snapshot) {
   lossy_ = lossy_ || lost_records(snapshot.losses).any();
-  std::vector<Loss> untold;  // of the others there was a line when they began
-  std::copy_if(snapshot.losses.begin(), snapshot.losses.end(), std::back_inserter(untold),
+  std::vector<Loss> unreported;  // of the others there was a line when they began
+  std::copy_if(snapshot.losses.begin(), snapshot.losses.end(), std::back_inserter(unreported),
                [](const Loss& each) { return each.what != "not_in_journal" && each.what != "metrics_over_bound"; });
-  const LostRecords lost = lost_records(untold);
+  const LostRecords lost = lost_records(unreported);
   if (!lost.any()) { return; }
-  report_fault("records.lost", "of what was recorded, " + lost.words() +
+  report_error("records.lost", "of what was recorded, " + lost.words() +
                                    " are lost so far: they came faster than they could be written down, or are beyond "
                                    "a bound. The report says which; TAKT_MEMORY_MB is the bound of memory");
 }
@@ -130,8 +130,8 @@ void SessionImpl::tell_lost(const Snapshot& snapshot) {
 /// All that has come, a part at a time; threads that record without a pause do not keep it for ever. Returns whether
 /// there is more. \param deadline for the exporters that have no thread of their own.
 bool SessionImpl::collect_all(Time deadline) {
-  constexpr int kMostParts = 16;  // half of the memory for rows, unpacked, is no more than that
-  for (int part = 0; part < kMostParts && std::chrono::steady_clock::now() < deadline; ++part) {
+  constexpr int kMaxParts = 16;  // half of the memory for rows, unpacked, is no more than that
+  for (int part = 0; part < kMaxParts && std::chrono::steady_clock::now() < deadline; ++part) {
     if (!collect(false)) { return false; }
     run_local(deadline);
     const std::lock_guard<std::mutex> lock(state_);
@@ -141,12 +141,12 @@ bool SessionImpl::collect_all(Time deadline) {
 }
 
 bool SessionImpl::try_to_collect_all(Time deadline) noexcept {
-  follow_folder();
+  follow_directory();
   try {
     if (collect_all(deadline)) { registry().shared().alarm.ring(); }
     return true;
   } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
-    report_fault("background", Words("results could not be collected: ", error.what()));
+    report_error("background", Words("results could not be collected: ", error.what()));
     return false;
   }
 }
@@ -156,7 +156,7 @@ bool SessionImpl::try_to_collect(bool last) noexcept {
     collect(last);
     return true;
   } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
-    report_fault("background", Words("results could not be collected: ", error.what()));
+    report_error("background", Words("results could not be collected: ", error.what()));
     return false;
   }
 }
@@ -177,7 +177,7 @@ bool SessionImpl::run_local(Time deadline) noexcept {
   return finished;
 }
 
-/// The exporters one after the other, those of the run folder and the terminal first; nullptr behind the last one.
+/// The exporters one after the other, those of the run directory and the terminal first; nullptr behind the last one.
 std::shared_ptr<ExportWorker> SessionImpl::worker(std::size_t index) noexcept {
   const std::lock_guard<std::mutex> lock(data_);
   if (index < local_.size()) { return local_[index]; }
@@ -254,12 +254,12 @@ constexpr std::chrono::milliseconds kBeginning(1000);
 
 }  // namespace
 
-/// The exporters of the run folder.
+/// The exporters of the run directory.
 void SessionImpl::begin_local() noexcept {
   const QuietSignals quiet;  // this may be a thread of the program's
   for (const auto& worker : local_) { worker->begin_once(); }
   const std::lock_guard<std::mutex> lock(state_);
-  begun_ = true;
+  started_ = true;
   changed_.notify_all();
 }
 
@@ -267,9 +267,9 @@ void SessionImpl::begin_local() noexcept {
 void SessionImpl::wait_for_beginning() noexcept {
   if (!background_) { return begin_local(); }
   std::unique_lock<std::mutex> lock(state_);
-  if (changed_.wait_for(lock, kBeginning, [this] { return begun_; })) { return; }
+  if (changed_.wait_for(lock, kBeginning, [this] { return started_; })) { return; }
   lock.unlock();
-  report_fault("begin",
+  report_error("begin",
                Words("the disk of ", run_.directory,
                      " takes too long for the beginning of the journal; the run goes on without waiting for it, "
                      "and a kill before the disk answers loses the run"));
@@ -280,8 +280,8 @@ void SessionImpl::wait_for_beginning_of(ExportWorker& worker) noexcept {
   if (!worker.started) {
     const QuietSignals quiet;
     worker.begin_once();
-  } else if (!worker.wait_begun(std::chrono::steady_clock::now() + kBeginning)) {
-    report_fault(Words("begin.", worker.name()), Words("the exporter \"", worker.name(),
+  } else if (!worker.wait_started(std::chrono::steady_clock::now() + kBeginning)) {
+    report_error(Words("begin.", worker.name()), Words("the exporter \"", worker.name(),
                                                        "\" takes too long to begin; the run goes on without waiting"));
   }
 }
@@ -302,9 +302,9 @@ constexpr milliseconds kSamplerGrace(100);
 constexpr milliseconds kMargin(50);
 
 // How often an exporter that was left behind is looked at, and whether anybody else is still there.
-constexpr milliseconds kLookAround(1000);
+constexpr milliseconds kSearchRadius(1000);
 
-milliseconds margin_of(milliseconds most) { return std::min(most / 20, kMargin); }
+milliseconds margin_of(milliseconds max) { return std::min(max / 20, kMargin); }
 
 Time steady_now() { return std::chrono::steady_clock::now(); }
 
@@ -322,7 +322,7 @@ void SessionImpl::end_alone() noexcept {
 void SessionImpl::stay_with_left_behind() noexcept {
   std::shared_ptr<ExportWorker> each;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
-    while (each->started && !each->wait(steady_now() + kLookAround)) {
+    while (each->started && !each->wait(steady_now() + kSearchRadius)) {
       if (alone_in_process()) { std::exit(0); }
     }
   }
@@ -342,17 +342,17 @@ void SessionImpl::finish() noexcept {
     std::this_thread::sleep_for(ExportWorker::kPause);  // there may be memory in a moment
   }
   all = finish_workers() && all;
-  leave_folder();
+  leave_directory();
   const std::lock_guard<std::mutex> lock(state_);
   finished_ = true;
   delivered_ = all && !lossy_ && !has_left_out();
   changed_.notify_all();
 }
 
-/// Closes the folder. The Session itself stays in memory, as threads may still refer to it.
-void SessionImpl::leave_folder() noexcept {
+/// Closes the directory. The Session itself stays in memory, as threads may still refer to it.
+void SessionImpl::leave_directory() noexcept {
   const std::unique_lock<std::mutex> one(following_, std::try_to_lock);
-  if (one.owns_lock()) { run_folder_ = FolderFiles(); }
+  if (one.owns_lock()) { run_directory_ = DirectoryFiles(); }
 }
 
 /// Returns whether each has taken everything.
@@ -367,7 +367,7 @@ bool SessionImpl::finish_workers() noexcept {
     if (!each->wait(deadline_)) {
       const std::string_view name = each->name();
       const bool can_sync = journal_ != nullptr && (name == "mlflow" || name == "wandb");
-      report_fault(Words("exit.", name),
+      report_error(Words("exit.", name),
                    Words("the exporter \"", name, "\" had not finished after ", limit(), " and was left behind",
                          can_sync ? ". What it has not sent is in the journal: takt sync " : "",
                          can_sync ? std::string_view(run_.directory) : std::string_view()));
@@ -379,23 +379,23 @@ bool SessionImpl::finish_workers() noexcept {
 
 bool SessionImpl::end(bool killed) noexcept {
   const NotCancelled whole;
-  const milliseconds most = options_.exit_timeout;
-  const Time deadline = steady_now() + most;
+  const milliseconds max = options_.exit_timeout;
+  const Time deadline = steady_now() + max;
   {
     std::unique_lock<std::mutex> lock(state_);
     if (closed_) { return end_elsewhere(lock); }
     closed_ = true;
     closing_since_ns_.store(steady_ns(), std::memory_order_relaxed);
-    deadline_ = deadline - margin_of(most);
+    deadline_ = deadline - margin_of(max);
     killed_.store(killed, std::memory_order_relaxed);
   }
   // A terminal that takes nothing leaves half of the time to the files behind it.
-  table_patience.end_at(steady_now() + most / 2);
-  fault_patience.end_at(deadline);
-  if (!killed) { tell_open_trials(); }
+  table_timeout.end_at(steady_now() + max / 2);
+  error_timeout.end_at(deadline);
+  if (!killed) { report_open_trials(); }
   const bool done = end_by(deadline);
-  table_patience.forget();
-  fault_patience.forget();
+  table_timeout.forget();
+  error_timeout.forget();
   leave_sigterm(*this);
   leave_uncaught(*this);
   return done;
@@ -403,13 +403,13 @@ bool SessionImpl::end(bool killed) noexcept {
 
 bool SessionImpl::end_by(Time deadline) noexcept {
   Recorder* const recorder = existing_recorder();
-  const milliseconds most = options_.exit_timeout;
-  const milliseconds grace = std::min(kDeviceGrace, most / 2);
+  const milliseconds max = options_.exit_timeout;
+  const milliseconds grace = std::min(kDeviceGrace, max / 2);
   registry().complete(recorder, process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
-  samples_.stop(steady_now() + std::min(kSamplerGrace, most / 4));
+  samples_.stop(steady_now() + std::min(kSamplerGrace, max / 4));
   if (recorder != nullptr) {
-    const Recorder::Inside inside(*recorder);
-    recorder->abandon_devices();
+    const Recorder::ReentryGuard inside(*recorder);
+    recorder->drop_devices();
   }
   if (!background_ || dying_ || alone_) { finish(); }
   {
@@ -418,7 +418,7 @@ bool SessionImpl::end_by(Time deadline) noexcept {
     registry().shared().alarm.ring();
     if (changed_.wait_until(lock, deadline, [this] { return finished_; })) { return delivered_; }
   }
-  report_fault("exit", Words("the end of the run was not finished within ", limit()));
+  report_error("exit", Words("the end of the run was not finished within ", limit()));
   return false;
 }
 

@@ -4,8 +4,8 @@
 
 #include <takt/detail/not_cancelled.hpp>
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "journal/journal_writer.hpp"
@@ -51,9 +51,9 @@ void count_session(std::uint32_t generation) noexcept {
 
 /// The options with times that can be added to any other.
 SessionOptions with_bounded_times(SessionOptions options) {
-  constexpr milliseconds kMost(std::numeric_limits<std::int32_t>::max());
-  options.exit_timeout = std::clamp(options.exit_timeout, milliseconds(0), kMost);
-  options.period = std::clamp(options.period, milliseconds(10), kMost);
+  constexpr milliseconds kMax(std::numeric_limits<std::int32_t>::max());
+  options.exit_timeout = std::clamp(options.exit_timeout, milliseconds(0), kMax);
+  options.period = std::clamp(options.period, milliseconds(10), kMax);
   return options;
 }
 
@@ -72,16 +72,16 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   records_in_flight.store(static_cast<std::uint32_t>(std::clamp(options_.gpu_records, 8, 1 << 16)),
                           std::memory_order_relaxed);
   if (Recorder* recorder = this_recorder()) {
-    const Recorder::Inside inside(*recorder);
+    const Recorder::ReentryGuard inside(*recorder);
     recorder->fold();
     recorder->tree().set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
     registry().set_main_thread(recorder->thread());
   }
-  begin_books();
-  open_folder();
+  begin_stats();
+  open_directory();
   add_local_exporters();
   if (earlier_sessions_ != 0 && !silent_) {
-    report_fault("session.later",
+    report_error("session.later",
                  "\"" + name_ +
                      "\" is not the first Session of this process: its totals, steps and "
                      "throughput go on with what was recorded before. Give each run a process, or keys, "
@@ -113,13 +113,13 @@ void SessionImpl::bound_memory() {
   registry.set_row_limit(for_rows, options_.trace);
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   if (silent_) { return; }
-  history_ = std::make_shared<StepHistory>(std::min(options_.memory_bytes / 16, StepHistory::kMostBytes));
+  history_ = std::make_shared<StepHistory>(std::min(options_.memory_bytes / 16, StepHistory::kMaxBytes));
   if (in_job_.compared_values != 0) { steps_ = std::make_unique<RankSteps>(in_job_.compared_values); }
 }
 
 /// When the run begins, and what it is not to be told of. What was recorded before the first Session is adopted, and
 /// with it the time; any other Session begins here.
-void SessionImpl::begin_books() {
+void SessionImpl::begin_stats() {
   Snapshot before;
   const std::uint64_t now_ns = process_clock().now_ns();
   registry().read(before, now_ns);
@@ -144,19 +144,19 @@ void SessionImpl::start_threads() noexcept {
         "takt", [](void* self) { static_cast<SessionImpl*>(self)->background(); }, this);
   }
   if (options_.background && !background_) {
-    report_fault("thread",
+    report_error("thread",
                  "no background thread can be started; results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
   if (options_.end_on_uncaught) { end_on_uncaught(*this, options_.exit_timeout); }
   if (!options_.end_on_sigterm) { return; }
   if (background_) { return end_on_sigterm(*this); }
-  report_fault_once("sigterm", "SIGTERM does not end the run: that needs background threads");
+  report_error_once("sigterm", "SIGTERM does not end the run: that needs background threads");
 }
 
 void SessionImpl::start_sampling() noexcept {
   if (options_.sample_period <= milliseconds(0)) { return; }
-  if (!options_.background) { return report_fault_once("sample", "nothing is sampled: that needs background threads"); }
+  if (!options_.background) { return report_error_once("sample", "nothing is sampled: that needs background threads"); }
   RunSamples::Plan plan;
   plan.period = options_.sample_period;
   plan.now = [this] { return static_cast<std::int64_t>(process_clock().now_ns() - start_ns_); };
@@ -165,27 +165,27 @@ void SessionImpl::start_sampling() noexcept {
   try {
     samples_.start(std::move(plan), RunSamples::sources(run_.host));
   } catch (const std::bad_alloc&) {
-    report_fault("sample.memory", "no memory is left to sample: there are no samples");
+    report_error("sample.memory", "no memory is left to sample: there are no samples");
   }
 }
 
-void SessionImpl::open_folder() {
+void SessionImpl::open_directory() {
   const bool wanted = options_.files || options_.trace || options_.html;
   if (!wanted || silent_) { return; }
   std::string error;
-  run_.directory = make_run_folder(options_, run_, error);
+  run_.directory = make_run_directory(options_, run_, error);
   homeless_ = run_.directory.empty();
-  if (homeless_) { return report_fault("directory", error + ". The run goes on in memory."); }
-  run_folder_ = FolderFiles(run_.directory);
-  follow_folder();
+  if (homeless_) { return report_error("directory", error + ". The run goes on in memory."); }
+  run_directory_ = DirectoryFiles(run_.directory);
+  follow_directory();
 }
 
 /// Its path, should somebody have moved it. A disk that does not answer holds up one thread only.
-void SessionImpl::follow_folder() noexcept {
+void SessionImpl::follow_directory() noexcept {
   const std::unique_lock<std::mutex> one(following_, std::try_to_lock);
   if (!one.owns_lock()) { return; }
   try {
-    std::string now = run_folder_.current_path();
+    std::string now = run_directory_.current_path();
     const std::lock_guard<std::mutex> lock(data_);
     directory_now_.swap(now);
   } catch (const std::bad_alloc&) {
@@ -242,7 +242,7 @@ void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   blocked_ns_.fetch_add(steady_ns() - begin_ns, std::memory_order_relaxed);
 }
 
-/// Without a thread of its own it is called with those of the run folder.
+/// Without a thread of its own it is called with those of the run directory.
 void SessionImpl::start_worker(const std::shared_ptr<ExportWorker>& worker) noexcept {
   // A share of its own: the thread may outlive the list.
   auto* const share = new (std::nothrow) std::shared_ptr<ExportWorker>(worker);
@@ -255,7 +255,7 @@ void SessionImpl::start_worker(const std::shared_ptr<ExportWorker>& worker) noex
 }
 
 void SessionImpl::set_param(std::string_view name, std::string_view value) {
-  tell_repaired("param_name", "parameter", name);
+  report_repaired("param_name", "parameter", name);
   std::string key = repaired_name(name);
   std::string text(value);
   const std::lock_guard<std::mutex> lock(data_);
@@ -263,7 +263,7 @@ void SessionImpl::set_param(std::string_view name, std::string_view value) {
 }
 
 void SessionImpl::set_tag(std::string_view name, std::string_view value) {
-  tell_repaired("tag_name", "tag", name);
+  report_repaired("tag_name", "tag", name);
   std::string key = repaired_name(name);
   std::string text(value);
   const std::lock_guard<std::mutex> lock(data_);
@@ -286,17 +286,17 @@ void SessionImpl::add_clock_reading(const ClockReading& reading) {
 }
 
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
-  if (silent_ || !ours() || is_diverted()) { return; }
+  if (silent_ || !ours() || is_excluded()) { return; }
   const std::uint64_t number = metric_names().number(name);
   Recorder* const recorder = this_recorder();
   if (recorder == nullptr) { return; }
   {
-    const Recorder::Inside inside(*recorder);
+    const Recorder::ReentryGuard inside(*recorder);
     if (inside.nested()) { return registry().shared().count_nested(); }
     recorder->metric(number, value, step);
     if (step != nullptr || !recorder->lacks_steps()) { return; }
   }
-  report_fault_once("metric.step", Words("metric(\"", name,
+  report_error_once("metric.step", Words("metric(\"", name,
                                          "\") was called without a step on a thread that has no "
                                          "Batch: its step is 0. Give metric() the step"));
 }
@@ -331,7 +331,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.process = watch_.read();
   snapshot.process.blocked_ns = blocked_ns();
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_ + snapshot.process.blocked_ns;
-  samples_.tell(snapshot);
+  samples_.report(snapshot);
   snapshot.process.earlier_sessions = earlier_sessions_;
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);
@@ -359,11 +359,11 @@ Snapshot SessionImpl::snapshot(bool finished) {
   return snapshot;
 }
 
-/// Into the run folder, if there is one, whole.
+/// Into the run directory, if there is one, whole.
 void SessionImpl::write_file(const char* name, const std::string& text) {
   if (!writes_files()) { return; }
   const NotCancelled whole;
-  follow_folder();
+  follow_directory();
   std::string path;
   {
     const std::lock_guard<std::mutex> lock(data_);
@@ -371,7 +371,7 @@ void SessionImpl::write_file(const char* name, const std::string& text) {
   }
   WholeFile file;
   if (file.open(path) && file.write(text) && file.commit()) { return; }
-  report_fault(name, file.error());
+  report_error(name, file.error());
   file.discard();
 }
 

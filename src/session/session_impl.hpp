@@ -6,8 +6,8 @@
 #include <takt/measurement.hpp>
 #include <takt/session.hpp>
 
-#include "base/fault.hpp"
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "findings/step_history.hpp"
 #include "process/process.hpp"
@@ -42,7 +42,7 @@ using MeasurementList = std::vector<std::shared_ptr<const Measurement>>;
 
 /// What a Session is made of. Leaked: its threads may still be in an exporter when the process exits.
 ///
-/// Exporters of the run folder and the terminal are `local`: they share one thread, in order. Each one that the user
+/// Exporters of the run directory and the terminal are `local`: they share one thread, in order. Each one that the user
 /// adds has a thread of its own, so that none delays another. Without background threads all are called by poll() and
 /// close().
 class SessionImpl {
@@ -98,10 +98,10 @@ class SessionImpl {
   static std::int64_t steady_ns() noexcept;
   std::int64_t blocked_ns() const noexcept;
   void bound_memory();
-  void begin_books();
-  void open_folder();
-  void follow_folder() noexcept;
-  void leave_folder() noexcept;
+  void begin_stats();
+  void open_directory();
+  void follow_directory() noexcept;
+  void leave_directory() noexcept;
   void add_local_exporters();
   void start_threads() noexcept;
   void start_sampling() noexcept;
@@ -126,8 +126,8 @@ class SessionImpl {
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
   bool prints() const noexcept { return options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks); }
-  void tell_lost(const Snapshot& snapshot);
-  void tell_open_trials() noexcept;
+  void report_lost(const Snapshot& snapshot);
+  void report_open_trials() noexcept;
   bool is_wanted() noexcept;
   bool end(bool killed) noexcept;
   bool end_by(Time deadline) noexcept;
@@ -155,7 +155,7 @@ class SessionImpl {
   std::vector<Loss> losses_before_;  // of earlier runs of the process
   std::atomic<bool> lossy_{false};   // steps or metrics were lost since
   bool background_ = false;
-  bool homeless_ = false;  // files are wanted, and there is no folder for them
+  bool homeless_ = false;  // files are wanted, and there is no directory for them
   bool alone_ = false;     // see end_alone()
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   const std::int64_t earlier_sessions_;
@@ -169,11 +169,11 @@ class SessionImpl {
   std::atomic<bool> killed_{false};
   std::atomic<bool> dying_{false};  // the background is to write down of what
 
-  std::mutex following_;  // run_folder_
-  FolderFiles run_folder_;
+  std::mutex following_;  // run_directory_
+  DirectoryFiles run_directory_;
 
   std::mutex data_;            // params, tags, groups, the list of workers
-  std::string directory_now_;  // where the run folder was when it was last looked for
+  std::string directory_now_;  // where the run directory was when it was last looked for
   RunGroups groups_;
   std::map<std::string, std::string> params_;
   std::map<std::string, std::string> tags_;
@@ -191,18 +191,18 @@ class SessionImpl {
   std::mutex writing_results_;
   ResultsText results_text_;
 
-  std::mutex looking_;                    // at the history; behind collecting_
+  std::mutex polling_;                    // at the history; behind collecting_
   std::shared_ptr<StepHistory> history_;  // none: switched off, or there was no memory for it
   std::unique_ptr<RankSteps> steps_;      // likewise; for reduce()
 
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
-  std::shared_ptr<Harvest> harvest_;
+  std::shared_ptr<Drained> drained_;
   bool in_history_ = false;  // what is in harvest_
   bool took_last_ = false;   // nothing more is to be taken
   std::mutex state_;
   std::condition_variable changed_;
-  bool begun_ = false;      // the exporters of the run folder
+  bool started_ = false;    // the exporters of the run directory
   bool due_ = false;        // the background is to work now
   bool showing_ = false;    // a thread is calling the exporters that have none of their own
   bool closed_ = false;     // close() was called

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/session_measure.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "measure/measured_times.hpp"
 #include "process/diversion.hpp"
 #include "report/results_text.hpp"
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 #include "sample/system_source.hpp"
 #include "session/session_impl.hpp"
 #include "session/stream_wait.hpp"
@@ -102,7 +102,7 @@ MeasuredRun MeasureLoop::call(const std::function<void()>& function) {
 }
 
 bool MeasureLoop::is_time_up() const {
-  const std::chrono::nanoseconds took(surroundings_.now() - begun_ns_);
+  const std::chrono::nanoseconds took(surroundings_.now() - started_ns_);
   return options_.time_limit > milliseconds(0) && took >= options_.time_limit;
 }
 
@@ -113,17 +113,17 @@ std::optional<MeasureEnd> MeasureLoop::ending() {
   if (runs == 0) { return std::nullopt; }
   const bool enough = runs >= static_cast<std::size_t>(options_.runs);
   if (enough && options_.interval <= 0) { return MeasureEnd::runs; }
-  if (enough && runs >= next_look_) {
-    next_look_ = runs + std::max<std::size_t>(runs / kPart, 1);
+  if (enough && runs >= next_check_) {
+    next_check_ = runs + std::max<std::size_t>(runs / kPart, 1);
     const MeasuredTimes times = measured_times(times_of(found_.runs, &MeasuredRun::host_ns));
     if (is_narrow(times, options_.interval)) { return MeasureEnd::interval; }
   }
-  if (runs >= kMostMeasuredRuns) { return MeasureEnd::most_runs; }
+  if (runs >= kMaxMeasuredRuns) { return MeasureEnd::max_runs; }
   return is_time_up() ? std::optional(MeasureEnd::seconds) : std::nullopt;
 }
 
 void MeasureLoop::run_all(const std::function<void()>& function) {
-  begun_ns_ = surroundings_.now();
+  started_ns_ = surroundings_.now();
   for (int each = 0; each < options_.warmup && (each == 0 || !is_time_up()); ++each) {
     const MeasuredRun run = call(function);
     if (each == 0) { found_.first_ns = run.host_ns; }
@@ -134,7 +134,7 @@ void MeasureLoop::run_all(const std::function<void()>& function) {
   while (!(end = ending())) { found_.runs.push_back(call(function)); }
   found_.end = *end;
   if (found_.warmup == 0) { found_.first_ns = found_.runs.front().host_ns; }
-  found_.took_ns = surroundings_.now() - begun_ns_;
+  found_.took_ns = surroundings_.now() - started_ns_;
 }
 
 void MeasureLoop::add_memory() {
@@ -144,17 +144,17 @@ void MeasureLoop::add_memory() {
   found_.memory_of = "allocator";
 }
 
-std::string MeasureLoop::why_no_energy(const MeterWindow& window) const {
+std::string MeasureLoop::why_no_energy(const SensorWindow& window) const {
   const std::uint64_t values = window.has_energy ? window.energy.values : window.figures.samples;
-  if (values >= EnergyBooks::kLeastSamples) {
+  if (values >= EnergyStats::kMinSamples) {
     return window.has_energy ? "" : "samples do not reach from the begin of the runs to their end";
   }
   const double between_ns = static_cast<double>(window.figures.interval_ns);
-  const double enough = std::ceil((EnergyBooks::kLeastSamples + 1) * between_ns / std::max(found_.host.mean_ns, 1.0));
+  const double enough = std::ceil((EnergyStats::kMinSamples + 1) * between_ns / std::max(found_.host.mean_ns, 1.0));
   const double runs = std::max(enough, static_cast<double>(found_.host.n + 1));
   return detail::format(
       "{} values of it fall into the runs, and it takes {}: with samples every {} that is about {} runs", values,
-      EnergyBooks::kLeastSamples, human_time(between_ns), human_count(static_cast<std::uint64_t>(runs)));
+      EnergyStats::kMinSamples, human_time(between_ns), human_count(static_cast<std::uint64_t>(runs)));
 }
 
 /// Energy is known once there is a sample behind the end: waits for that.
@@ -162,13 +162,13 @@ RunSamples::Taken MeasureLoop::taken() const {
   const milliseconds period = surroundings_.samples->period();
   const std::int64_t begin_ns = found_.runs.front().begin_ns;
   const std::int64_t end_ns = found_.runs.back().begin_ns + found_.runs.back().host_ns;
-  const auto patience = std::min(2 * period + milliseconds(250), kLongestForSamples);
-  const std::int64_t give_up_ns = surroundings_.now() + std::chrono::nanoseconds(patience).count();
+  const auto timeout = std::min(2 * period + milliseconds(250), kLongestForSamples);
+  const std::int64_t give_up_ns = surroundings_.now() + std::chrono::nanoseconds(timeout).count();
   const auto needs_more = [&](const RunSamples::Taken& taken) {
-    const auto windows = meter_windows(taken.meters, taken.samples, begin_ns, end_ns);
-    return std::any_of(windows.begin(), windows.end(), [](const MeterWindow& window) {
-      const bool tells = window.figures.energy.source != MeterEnergy::Source::none;
-      return tells && !window.has_energy && window.figures.samples >= EnergyBooks::kLeastSamples;
+    const auto windows = sensor_windows(taken.sensors, taken.samples, begin_ns, end_ns);
+    return std::any_of(windows.begin(), windows.end(), [](const SensorWindow& window) {
+      const bool reports = window.figures.energy.source != SensorEnergy::Source::none;
+      return reports && !window.has_energy && window.figures.samples >= EnergyStats::kMinSamples;
     });
   };
   for (;;) {
@@ -184,26 +184,26 @@ void MeasureLoop::add_samples() {
     return;
   }
   const RunSamples::Taken sampled = taken();
-  note_surroundings(sampled.meters, sampled.samples, found_.runs);
+  note_surroundings(sampled.sensors, sampled.samples, found_.runs);
   const std::int64_t end_ns = found_.runs.back().begin_ns + found_.runs.back().host_ns;
   found_.no_energy = "no meter tells it";
-  for (const MeterWindow& window :
-       meter_windows(sampled.meters, sampled.samples, found_.runs.front().begin_ns, end_ns)) {
-    const Meter& figures = window.figures;
-    MeasuredMeter meter;
-    meter.name = figures.name;
-    meter.kind = figures.kind;
-    meter.samples = figures.samples;
+  for (const SensorWindow& window :
+       sensor_windows(sampled.sensors, sampled.samples, found_.runs.front().begin_ns, end_ns)) {
+    const Sensor& figures = window.figures;
+    MeasuredSensor sensor;
+    sensor.name = figures.name;
+    sensor.kind = figures.kind;
+    sensor.samples = figures.samples;
     const QuantityFigures* const memory = figures.figures_of(Quantity::memory);
-    if (meter.kind == Meter::Kind::device && memory != nullptr) { meter.memory_bytes = memory->most; }
-    const bool tells = figures.place_of(Quantity::energy) < figures.quantities.size() ||
-                       figures.place_of(Quantity::power) < figures.quantities.size();
-    if (tells) { meter.no_energy = why_no_energy(window); }
-    if (tells && meter.no_energy.empty()) {
-      meter.joules = window.energy.joules;
-      meter.error_joules = window.energy.error_joules;
+    if (sensor.kind == Sensor::Kind::device && memory != nullptr) { sensor.memory_bytes = memory->max; }
+    const bool reports = figures.place_of(Quantity::energy) < figures.quantities.size() ||
+                         figures.place_of(Quantity::power) < figures.quantities.size();
+    if (reports) { sensor.no_energy = why_no_energy(window); }
+    if (reports && sensor.no_energy.empty()) {
+      sensor.joules = window.energy.joules;
+      sensor.error_joules = window.energy.error_joules;
     }
-    found_.meters.push_back(std::move(meter));
+    found_.sensors.push_back(std::move(sensor));
   }
 }
 
@@ -224,10 +224,10 @@ Measurement MeasureLoop::measure(std::string name, const std::function<void()>& 
 // Measurements of functions: where they come from, and where they go.
 namespace {
 
-constexpr int kMostWarmup = 100'000;
-constexpr milliseconds kMostMeasureTime = std::chrono::hours(24);
-constexpr std::size_t kMostMeasurements = 1'000;  // in one run
-constexpr std::size_t kMostKeptRuns = 100'000;    // of all of them
+constexpr int kMaxWarmup = 100'000;
+constexpr milliseconds kMaxMeasureTime = std::chrono::hours(24);
+constexpr std::size_t kMaxMeasurements = 1'000;  // in one run
+constexpr std::size_t kMaxKeptRuns = 100'000;    // of all of them
 
 void refuse_option(const char* option, double value, const std::string& cure) {
   throw Error(detail::format("takt: MeasureOptions::{} is {}; {}", option, value, cure));
@@ -235,16 +235,16 @@ void refuse_option(const char* option, double value, const std::string& cure) {
 
 void check_measure(std::string_view name, const MeasureOptions& options) {
   if (name.empty()) { throw Error("takt: measure() takes a name, such as model and batch size"); }
-  if (options.warmup < 0 || options.warmup > kMostWarmup) {
-    refuse_option("warmup", options.warmup, detail::format("0 to {} calls can be", kMostWarmup));
+  if (options.warmup < 0 || options.warmup > kMaxWarmup) {
+    refuse_option("warmup", options.warmup, detail::format("0 to {} calls can be", kMaxWarmup));
   }
-  if (options.runs < 1 || static_cast<std::size_t>(options.runs) > kMostMeasuredRuns) {
-    refuse_option("runs", options.runs, detail::format("1 to {} can be measured", kMostMeasuredRuns));
+  if (options.runs < 1 || static_cast<std::size_t>(options.runs) > kMaxMeasuredRuns) {
+    refuse_option("runs", options.runs, detail::format("1 to {} can be measured", kMaxMeasuredRuns));
   }
   if (!(options.interval >= 0 && options.interval < 1)) {
     refuse_option("interval", options.interval, "a share of the median lies above 0 and below 1; 0 is exactly `runs`");
   }
-  if (options.time_limit < milliseconds(0) || options.time_limit > kMostMeasureTime) {
+  if (options.time_limit < milliseconds(0) || options.time_limit > kMaxMeasureTime) {
     refuse_option("time_limit in seconds", std::chrono::duration<double>(options.time_limit).count(),
                   "0 (however long) to 86400 can be");
   }
@@ -252,16 +252,16 @@ void check_measure(std::string_view name, const MeasureOptions& options) {
 }
 
 /// While it lives, what is recorded is kept from the books of the run.
-class Diverted {
+class Excluded {
  public:
-  Diverted() {
+  Excluded() {
     if (diversion().begin()) { return; }
     throw Error(
         "takt: measure() cannot run inside of trials, or beside another measurement: a process has one at a time");
   }
-  ~Diverted() { diversion().end(); }
-  Diverted(const Diverted&) = delete;
-  Diverted& operator=(const Diverted&) = delete;
+  ~Excluded() { diversion().end(); }
+  Excluded(const Excluded&) = delete;
+  Excluded& operator=(const Excluded&) = delete;
 };
 
 }  // namespace
@@ -272,20 +272,20 @@ bool SessionImpl::keep_measurement(Measurement measurement) {
   const auto before = std::find_if(measurements_.begin(), measurements_.end(),
                                    [&](const auto& each) { return each->name == measurement.name; });
   const bool again = before != measurements_.end();
-  if (!again && measurements_.size() == kMostMeasurements) { return false; }
+  if (!again && measurements_.size() == kMaxMeasurements) { return false; }
   std::size_t kept = measurement.runs.size();
   for (const auto& each : measurements_) { kept += each->runs.size(); }
   if (again) { kept -= (*before)->runs.size(); }
-  if (kept > kMostKeptRuns) {
+  if (kept > kMaxKeptRuns) {
     measurement.runs_left_out = measurement.runs.size();
     measurement.runs.clear();
-    report_fault_once("measure.runs",
-                      Words("measurements have more than ", kMostKeptRuns,
+    report_error_once("measure.runs",
+                      Words("measurements have more than ", kMaxKeptRuns,
                             " runs together: those of further ones count, and are not in results.json"));
   }
   auto shared = std::make_shared<const Measurement>(std::move(measurement));
   if (again) {
-    report_fault_once("measure.again",
+    report_error_once("measure.again",
                       Words("\"", shared->name, "\" was measured again: the later measurement counts"));
     *before = std::move(shared);
   } else {
@@ -304,10 +304,10 @@ Measurement SessionImpl::measure(std::string name, StreamRef stream, const std::
   const MeasureLoop::Surroundings surroundings = {
       &samples_, [this] { return static_cast<std::int64_t>(process_clock().now_ns() - start_ns_); },
       [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }};
-  const Diverted diverted;
+  const Excluded excluded;
   Measurement measurement = MeasureLoop(options, stream, surroundings).measure(std::move(name), function);
   if (!keep_measurement(measurement)) {
-    report_fault_once("measure.names", Words("there are ", kMostMeasurements,
+    report_error_once("measure.names", Words("there are ", kMaxMeasurements,
                                              " measurements, and no room for further names: these are in no file"));
     return measurement;
   }
@@ -332,7 +332,7 @@ Measurement measure_function(const Session& session, std::string_view name, Stre
     function();
     return {};
   }
-  tell_repaired("measure.name", "measurement", name);
+  report_repaired("measure.name", "measurement", name);
   // As results.csv shows it, so that no two lines there have one name.
   return running->measure(printable(repaired_name(name)), stream, function, options);
 }

@@ -19,7 +19,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-inline constexpr std::size_t kMostMeasuredRuns = 100'000;  // of one measurement
+inline constexpr std::size_t kMaxMeasuredRuns = 100'000;  // of one measurement
 
 /// Measures one function: calls it, and asks what was sampled meanwhile. One thread.
 class MeasureLoop {
@@ -46,13 +46,13 @@ class MeasureLoop {
   void add_memory();
   void add_samples();
   RunSamples::Taken taken() const;
-  std::string why_no_energy(const MeterWindow& window) const;
+  std::string why_no_energy(const SensorWindow& window) const;
 
   const MeasureOptions& options_;
   const StreamRef stream_;
   const Surroundings& surroundings_;
-  std::int64_t begun_ns_ = 0;
-  std::size_t next_look_ = 0;  // at the interval, by the number of runs
+  std::int64_t started_ns_ = 0;
+  std::size_t next_check_ = 0;  // at the interval, by the number of runs
   Measurement found_;
 };
 

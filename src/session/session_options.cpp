@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/environment.hpp"
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "process/process.hpp"
 #include "session/run_samples.hpp"
@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr std::size_t kLongestUnknown = 64;
-constexpr std::size_t kMostUnknownShown = 8;
+constexpr std::size_t kMaxUnknownShown = 8;
 
 template <auto Member, std::int64_t Low, std::int64_t High, std::int64_t Unit>
 constexpr EnvironmentVariable<SessionOptions> number_variable(const char* name, const char* noun) {
@@ -81,8 +81,8 @@ std::string get_all_ranks(const SessionOptions& options) { return options.all_ra
 
 bool set_sample_period(std::string_view value, SessionOptions& options) {
   std::int64_t parsed = 0;
-  if (!parse_number(value, 0, RunSamples::kMostMs, parsed)) { return false; }
-  if (parsed != 0 && parsed < RunSamples::kLeastMs) { return false; }
+  if (!parse_number(value, 0, RunSamples::kMaxMs, parsed)) { return false; }
+  if (parsed != 0 && parsed < RunSamples::kMinMs) { return false; }
   options.sample_period = milliseconds(parsed);
   return true;
 }
@@ -153,7 +153,7 @@ void report_unknown_variables() {
   const std::vector<std::string> unknown = unknown_names(known);
   if (unknown.empty()) { return; }
   std::string line = "not a variable of Takt: ";
-  const std::size_t shown = std::min(unknown.size(), kMostUnknownShown);
+  const std::size_t shown = std::min(unknown.size(), kMaxUnknownShown);
   for (std::size_t index = 0; index < shown; ++index) {
     line.append(index == 0 ? "" : ", ").append(unknown[index]);
     line.append(" (nearest: ").append(nearest(unknown[index], known.data(), known.size())).append(")");
@@ -161,7 +161,7 @@ void report_unknown_variables() {
   if (shown < unknown.size()) { line += " and " + std::to_string(unknown.size() - shown) + " more"; }
   line += "; known:";
   for (const std::string_view name : known) { line.append(" ").append(name); }
-  report_fault_once("environment.unknown", line);
+  report_error_once("environment.unknown", line);
 }
 
 }  // namespace
@@ -206,14 +206,14 @@ std::string get_trials(const TrialOptions& options) { return options.any() ? "th
 
 bool set_steps(std::string_view value, TrialOptions& options) {
   std::int64_t steps = 0;
-  if (!parse_number(value, 1, kMostTrialSteps, steps)) { return false; }
+  if (!parse_number(value, 1, kMaxTrialSteps, steps)) { return false; }
   options.steps = static_cast<int>(steps);
   return true;
 }
 
 bool set_time_limit(std::string_view value, TrialOptions& options) {
   std::int64_t seconds = 0;
-  if (!parse_number(value, 0, kMostTrialSeconds, seconds)) { return false; }
+  if (!parse_number(value, 0, kMaxTrialSeconds, seconds)) { return false; }
   options.time_limit = std::chrono::seconds(seconds);
   return true;
 }
@@ -222,11 +222,11 @@ constexpr EnvironmentVariable<TrialOptions> kTrialVariables[] = {
     {"TAKT_TRIALS", "io, synthetic and full, or some of them, with commas between, or all", 1, 0, set_trials,
      get_trials},
     flag_variable<TrialOptions, &TrialOptions::go_on>("TAKT_TRIALS_GO_ON"),
-    {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMostTrialSeconds, set_time_limit,
+    {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMaxTrialSeconds, set_time_limit,
      [](const TrialOptions& options) {
        return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options.time_limit).count());
      }},
-    {"TAKT_TRIALS_STEPS", "a number of steps", 1, kMostTrialSteps, set_steps,
+    {"TAKT_TRIALS_STEPS", "a number of steps", 1, kMaxTrialSteps, set_steps,
      [](const TrialOptions& options) { return std::to_string(options.steps); }},
 };
 

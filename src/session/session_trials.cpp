@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/session_trials.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "measure/trial_rate.hpp"
@@ -58,7 +58,7 @@ std::atomic<TrialClock> trial_clock{process_time};
 bool trials_are_open() noexcept { return g_trials_open.load(std::memory_order_relaxed); }
 
 TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
-    : session_(session), options_(options), begun_ns_(trial_now()) {
+    : session_(session), options_(options), started_ns_(trial_now()) {
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
     if (!is_wanted_kind(options_, static_cast<TrialKind>(kind))) { continue; }
     for (unsigned number = 0; number <= kMeasuredTrials; ++number) {
@@ -68,22 +68,22 @@ TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
 }
 
 bool TrialLoop::begin() {
-  diverted_ = diversion().begin();
-  over_ = !diverted_;
-  if (diverted_) { g_trials_open.store(true, std::memory_order_relaxed); }
-  if (diverted_ && options_.save) { options_.save(); }
-  return diverted_;
+  excluded_ = diversion().begin();
+  over_ = !excluded_;
+  if (excluded_) { g_trials_open.store(true, std::memory_order_relaxed); }
+  if (excluded_ && options_.save) { options_.save(); }
+  return excluded_;
 }
 
 TrialLoop::~TrialLoop() {
   try {
     if (!over_) { cut("the program left the loop"); }
   } catch (...) {}  // no memory for results, or whatever the program's functions throw
-  divert_no_more();
+  exclude_no_more();
 }
 
-void TrialLoop::divert_no_more() noexcept {
-  if (!std::exchange(diverted_, false)) { return; }
+void TrialLoop::exclude_no_more() noexcept {
+  if (!std::exchange(excluded_, false)) { return; }
   diversion().end();
   g_trials_open.store(false, std::memory_order_relaxed);
 }
@@ -112,7 +112,7 @@ void TrialLoop::begin_trial() {
   trial_steps_ = 0;
   in_trial_ = true;
   if ((mode().load(std::memory_order_relaxed) & kModeListening) != 0) {
-    told_ = tell_begin(kTrialKeys[static_cast<unsigned>(plan().kind)]);
+    reported_ = report_begin(kTrialKeys[static_cast<unsigned>(plan().kind)]);
   }
   trial_ns_ = trial_now();
 }
@@ -146,7 +146,9 @@ void TrialLoop::end_trial() {
   failed_waits_ += wait() ? 0 : 1;
   trial_.wait_ns = trial_now() - now_ns;
   trial_.end_unix_ns = unix_now();
-  if (const unsigned told = std::exchange(told_, 0)) { tell_end(told, kTrialKeys[static_cast<unsigned>(plan().kind)]); }
+  if (const unsigned reported = std::exchange(reported_, 0)) {
+    report_end(reported, kTrialKeys[static_cast<unsigned>(plan().kind)]);
+  }
   if (is_measured() && !trial_.steps.empty()) {
     measured_[static_cast<unsigned>(plan().kind)].push_back(std::move(trial_));
   }
@@ -192,7 +194,7 @@ void TrialLoop::data_ended(bool can_begin_again) {
                                          : detail::format("the data ended after {} batch{}, and {}", batches_,
                                                           batches_ == 1 ? "" : "es", why_no_more(can_begin_again)));
   if (!options_.go_on) { return; }
-  report_fault_once("trials.untrained",
+  report_error_once("trials.untrained",
                     "nothing was trained after the trials: they were cut off where the data ended, and so the loop "
                     "ends instead of going on, as do later loops with takt::trials()");
 }
@@ -209,7 +211,7 @@ void TrialLoop::nothing_left(bool can_begin_again) const noexcept {
   } else if (options_.reset) {
     cure = "have TrialOptions::reset put the loader back to its begin, or take fewer steps";
   }
-  report_fault_once("trials.untrained", Words("nothing was trained after the trials: they took ", batches_,
+  report_error_once("trials.untrained", Words("nothing was trained after the trials: they took ", batches_,
                                               batches_ == 1 ? " batch" : " batches",
                                               ", and the loader gave none to the loop that goes on: ", cure));
 }
@@ -225,7 +227,7 @@ void TrialLoop::note_batch(const BatchFacts& facts, bool kept) noexcept {
 
 std::uint64_t TrialLoop::begin_copy() noexcept { return trial_now(); }
 
-void TrialLoop::end_copy(std::uint64_t begun) noexcept { step_.copy_ns += trial_now() - begun; }
+void TrialLoop::end_copy(std::uint64_t started) noexcept { step_.copy_ns += trial_now() - started; }
 
 /// What is left of the trials does not run. Steps that were whole count.
 void TrialLoop::cut(const std::string& why) {
@@ -248,7 +250,7 @@ void TrialLoop::finish() {
     restored_ = true;
   }
   session_.set_trials(std::make_shared<const TrialResults>(results()));
-  divert_no_more();
+  exclude_no_more();
 }
 
 std::string TrialLoop::place_of_kept() const {
@@ -274,7 +276,7 @@ TrialResults TrialLoop::results() const {
   results.steps_a_trial = static_cast<std::uint64_t>(options_.steps);
   results.seconds_a_trial =
       session_.run().world_size == 1 ? std::chrono::duration<double>(options_.time_limit).count() : 0.0;
-  results.took_ns = static_cast<std::int64_t>(trial_now() - begun_ns_);
+  results.took_ns = static_cast<std::int64_t>(trial_now() - started_ns_);
   results.batches_taken = batches_;
   results.steps_done = steps_;
   results.cut = cut_;
@@ -291,12 +293,12 @@ constexpr const char* kTrialsFile = "trials.json";
 
 /// \throws Error for what cannot be.
 void check_options(const TrialOptions& options) {
-  if (options.steps < 1 || options.steps > kMostTrialSteps) {
-    throw Error(detail::format("takt: TrialOptions::steps is {}; a trial has 1 to {}", options.steps, kMostTrialSteps));
+  if (options.steps < 1 || options.steps > kMaxTrialSteps) {
+    throw Error(detail::format("takt: TrialOptions::steps is {}; a trial has 1 to {}", options.steps, kMaxTrialSteps));
   }
-  if (options.time_limit.count() < 0 || options.time_limit > std::chrono::seconds(kMostTrialSeconds)) {
+  if (options.time_limit.count() < 0 || options.time_limit > std::chrono::seconds(kMaxTrialSeconds)) {
     throw Error(detail::format("takt: TrialOptions::time_limit in seconds is {}; a trial has 0 (however long) to {}",
-                               std::chrono::duration<double>(options.time_limit).count(), kMostTrialSeconds));
+                               std::chrono::duration<double>(options.time_limit).count(), kMaxTrialSeconds));
   }
   if (options.items < 0) {
     throw Error(detail::format(
@@ -314,9 +316,9 @@ void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) 
   if (trials->finding) { set_tag("takt.trials", trials->finding->sentence); }
   const QuietSignals quiet;  // this is a thread of the program's
   write_file(kTrialsFile, trials_json(run_, *trials));
-  if (!trials->cut.empty()) { report_fault("trials.cut", "the trials were cut off " + trials->cut); }
+  if (!trials->cut.empty()) { report_error("trials.cut", "the trials were cut off " + trials->cut); }
   if (trials->went_on && !trials->restored) {
-    report_fault(
+    report_error(
         "trials.moved",
         detail::format("the loop goes on after its trials without TrialOptions::save and restore: weights and random "
                        "state have moved by {} steps, and {} batches were taken from the loader",
@@ -335,13 +337,13 @@ std::shared_ptr<const TrialResults> SessionImpl::trials() {
 }
 
 /// A run that is killed, or dies, leaves its trials wherever they are.
-void SessionImpl::tell_open_trials() noexcept {
+void SessionImpl::report_open_trials() noexcept {
   if (!trials_are_open()) { return; }
   {
     const std::lock_guard<std::mutex> lock(data_);
     if (uncaught_.happened) { return; }
   }
-  report_fault("trials.open",
+  report_error("trials.open",
                "trials were still open when the run ended: what was recorded since they began is in none of its "
                "figures. Where the loop was left, let the object of takt::trials() end with its loop, in a scope of "
                "its own");
@@ -357,7 +359,7 @@ TrialLoopPointer begin_trials(const Session& session, const TrialOptions& option
   }
   TrialOptions wanted = options;
   if (!may_repeat && std::exchange(wanted.synthetic, false)) {
-    report_fault_once("trials.synthetic", "SYNTHETIC does not run: the program says that a batch can be had once only");
+    report_error_once("trials.synthetic", "SYNTHETIC does not run: the program says that a batch can be had once only");
   }
   if (!wanted.any()) { return nullptr; }
   TrialLoopPointer loop(new TrialLoop(*running, wanted));
@@ -369,12 +371,12 @@ TrialTurn next_turn(TrialLoop& loop) { return loop.next(); }
 bool reset_data(TrialLoop& loop) { return loop.reset(); }
 void begun_again(TrialLoop& loop) noexcept { loop.begun_again(); }
 void data_ended(TrialLoop& loop, bool can_begin_again) { loop.data_ended(can_begin_again); }
-void gone_on(TrialLoop& loop, bool has_batch, bool can_begin_again) noexcept {
+void batch_ended(TrialLoop& loop, bool has_batch, bool can_begin_again) noexcept {
   if (!has_batch) { loop.nothing_left(can_begin_again); }
 }
 void note_batch(TrialLoop& loop, const BatchFacts& facts, bool kept) noexcept { loop.note_batch(facts, kept); }
 std::uint64_t begin_copy(TrialLoop& loop) noexcept { return loop.begin_copy(); }
-void end_copy(TrialLoop& loop, std::uint64_t begun) noexcept { loop.end_copy(begun); }
+void end_copy(TrialLoop& loop, std::uint64_t started) noexcept { loop.end_copy(started); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -19,8 +19,8 @@ namespace detail {
 
 class SessionImpl;
 
-inline constexpr std::int64_t kMostTrialSteps = 100'000;
-inline constexpr std::int64_t kMostTrialSeconds = 86'400;
+inline constexpr std::int64_t kMaxTrialSteps = 100'000;
+inline constexpr std::int64_t kMaxTrialSeconds = 86'400;
 inline constexpr unsigned kMeasuredTrials = 3;
 
 /// The trials of one loop: which one runs, what its steps take, and what comes of them. From its begin to its end what
@@ -45,7 +45,7 @@ class TrialLoop {
   void nothing_left(bool can_begin_again) const noexcept;
   void note_batch(const BatchFacts& facts, bool kept) noexcept;
   std::uint64_t begin_copy() noexcept;
-  void end_copy(std::uint64_t begun) noexcept;
+  void end_copy(std::uint64_t started) noexcept;
 
  private:
   struct Plan {
@@ -61,7 +61,7 @@ class TrialLoop {
   const char* why_no_more(bool can_begin_again) const noexcept;
   void cut(const std::string& why);
   void finish();
-  void divert_no_more() noexcept;
+  void exclude_no_more() noexcept;
   TrialResults results() const;
   std::string place_of_kept() const;
   const Plan& plan() const noexcept { return plans_[at_]; }
@@ -72,19 +72,19 @@ class TrialLoop {
   std::vector<Plan> plans_;
   std::size_t at_ = 0;
   bool over_ = false;
-  bool diverted_ = false;
+  bool excluded_ = false;
   bool in_trial_ = false;
   bool in_step_ = false;
-  std::uint64_t begun_ns_ = 0;  // of all of them
-  std::uint64_t trial_ns_ = 0;  // when this one began
-  std::uint64_t step_ns_ = 0;   // likewise
+  std::uint64_t started_ns_ = 0;  // of all of them
+  std::uint64_t trial_ns_ = 0;    // when this one began
+  std::uint64_t step_ns_ = 0;     // likewise
   std::uint64_t items_before_ = 0;
   std::int64_t full_steps_ = 0;  // measured ones so far
   std::uint64_t trial_steps_ = 0;
   TrialStep step_;
   Trial trial_;
   std::array<std::vector<Trial>, kTrialKinds> measured_;
-  unsigned told_ = 0;  // listeners, of this trial
+  unsigned reported_ = 0;  // listeners, of this trial
   BatchFacts kept_;
   std::uint64_t batches_ = 0;
   std::uint64_t steps_ = 0;

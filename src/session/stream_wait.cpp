@@ -13,10 +13,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::chrono::seconds kStreamPatience(10);
+constexpr std::chrono::seconds kStreamTimeout(10);
 
 bool ask_until_reached(StreamRef stream, Mark mark) noexcept {
-  const auto end = std::chrono::steady_clock::now() + kStreamPatience;
+  const auto end = std::chrono::steady_clock::now() + kStreamTimeout;
   for (;;) {
     const Elapsed::State state = stream.ops->elapsed(stream.handle, mark, mark).state;
     if (state != Elapsed::State::pending) { return state == Elapsed::State::ready; }

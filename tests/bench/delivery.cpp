@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What delivery costs the loop, and the machine beside it. takt_delivery: both; takt_delivery points <steps> <metrics>: sends
+// What delivery costs the loop, and the machine beside it. takt_delivery: both; takt_delivery points <steps>
+// <metrics>: sends
 // that many points to the server that MLFLOW_TRACKING_URI names, and prints how many in how many seconds.
 #include <takt/exporters/mlflow.hpp>
 #include <takt/session.hpp>
@@ -54,9 +55,9 @@ class SilentServer {
   unsigned port_ = 0;
 };
 
-takt::SessionOptions quiet_options(const std::string& folder) {
+takt::SessionOptions quiet_options(const std::string& directory) {
   takt::SessionOptions options;
-  options.directory = folder;
+  options.directory = directory;
   options.table = false;
   options.exit_timeout = std::chrono::milliseconds(100);
   return options;
@@ -68,7 +69,8 @@ takt::MlflowExporter exporter_to(const std::string& url) {
   return takt::MlflowExporter(options);
 }
 
-/// Ticks that each of many regions takes, the reads around it included. Takes a third of a second, so that most are while an exporter
+/// Ticks that each of many regions takes, the reads around it included. Takes a third of a second, so that most are
+/// while an exporter
 /// has something to send.
 void time_scopes(takt::Session& session, std::vector<std::uint64_t>& ticks) {
   constexpr int kSteps = 2000;
@@ -85,7 +87,7 @@ void time_scopes(takt::Session& session, std::vector<std::uint64_t>& ticks) {
   }
 }
 
-void print_latencies(const std::string& folder) {
+void print_latencies(const std::string& directory) {
   const SilentServer silent;
   struct Way {
     const char* name;
@@ -98,7 +100,7 @@ void print_latencies(const std::string& folder) {
   const std::uint64_t first = takt::detail::ticks();
   for (int round = 0; round < 10; ++round) {
     for (Way& way : ways) {
-      takt::SessionOptions options = quiet_options(folder);
+      takt::SessionOptions options = quiet_options(directory);
       options.period = std::chrono::milliseconds(20);
       takt::Session session("latency", options);
       if (!way.url.empty()) { session.add(exporter_to(way.url)); }
@@ -126,20 +128,20 @@ double cpu_seconds(int who) {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-double bytes_in(const std::string& folder) {
+double bytes_in(const std::string& directory) {
   double sum = 0;
-  for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+  for (const auto& each : std::filesystem::recursive_directory_iterator(directory)) {
     if (each.is_regular_file()) { sum += static_cast<double>(each.file_size()); }
   }
   return sum;
 }
 
 /// A hundred paths, ten steps a second, with a server that is away.
-void print_background(const std::string& folder) {
+void print_background(const std::string& directory) {
   constexpr int kSteps = 200;
   std::vector<const takt::Key*> keys;
   for (int path = 0; path < 99; ++path) { keys.push_back(&takt::key(("path " + std::to_string(path)).c_str())); }
-  takt::Session session("background", quiet_options(folder));
+  takt::Session session("background", quiet_options(directory));
   session.add(exporter_to("http://127.0.0.1:1"));
   const auto steps = [&](int count) {
     for (int step = 0; step < count; ++step) {
@@ -152,18 +154,18 @@ void print_background(const std::string& folder) {
   };
   steps(20);  // files are made, paths are new
   const auto begin = steady_clock::now();
-  const double bytes = bytes_in(folder);
+  const double bytes = bytes_in(directory);
   const double cpu = cpu_seconds(RUSAGE_SELF) - cpu_seconds(RUSAGE_THREAD);
   steps(kSteps);
   const double seconds = seconds_since(begin);
   const double used = cpu_seconds(RUSAGE_SELF) - cpu_seconds(RUSAGE_THREAD) - cpu;
   std::printf("\nbackground threads, 100 paths, 10 steps a second: %.2f %% of a core, %.0f MiB of files an hour\n",
-              100 * used / seconds, (bytes_in(folder) - bytes) / seconds * 3600 / (1 << 20));
+              100 * used / seconds, (bytes_in(directory) - bytes) / seconds * 3600 / (1 << 20));
 }
 
 /// Returns whether all of it was delivered.
-bool send_points(int steps, int metrics, const std::string& folder) {
-  takt::SessionOptions options = quiet_options(folder);
+bool send_points(int steps, int metrics, const std::string& directory) {
+  takt::SessionOptions options = quiet_options(directory);
   options.exit_timeout = std::chrono::milliseconds(600'000);
   std::vector<std::string> names;
   for (int metric = 0; metric < metrics; ++metric) { names.push_back("metric" + std::to_string(metric)); }
@@ -182,19 +184,19 @@ bool send_points(int steps, int metrics, const std::string& folder) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::string folder = (std::filesystem::temp_directory_path() / "takt-delivery-XXXXXX").string();
+  std::string directory = (std::filesystem::temp_directory_path() / "takt-delivery-XXXXXX").string();
   int status = 1;
   try {
-    if (::mkdtemp(folder.data()) == nullptr) { throw std::runtime_error("no folder below " + folder); }
+    if (::mkdtemp(directory.data()) == nullptr) { throw std::runtime_error("no directory below " + directory); }
     if (count == 4 && std::string(arguments[1]) == "points") {
-      status = send_points(std::atoi(arguments[2]), std::atoi(arguments[3]), folder) ? 0 : 1;
+      status = send_points(std::atoi(arguments[2]), std::atoi(arguments[3]), directory) ? 0 : 1;
     } else {
-      print_latencies(folder);
-      print_background(folder);
+      print_latencies(directory);
+      print_background(directory);
       status = 0;
     }
   } catch (const std::exception& error) { std::fprintf(stderr, "takt_delivery: %s\n", error.what()); }
   std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  std::filesystem::remove_all(directory, ignored);
   return status;
 }

@@ -48,8 +48,8 @@ def one_by_one(client, experiment):
 
 
 def main():
-    with tempfile.TemporaryDirectory(prefix="takt-bench-") as folder:
-        server = mlflow_server.Server(pathlib.Path(folder) / "server")
+    with tempfile.TemporaryDirectory(prefix="takt-bench-") as directory:
+        server = mlflow_server.Server(pathlib.Path(directory) / "server")
         server.start()
         try:
             client = MlflowClient(server.url)

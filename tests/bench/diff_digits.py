@@ -18,18 +18,18 @@ import tempfile
 BLOCK = (("base", 80), ("85", 85), ("90", 90), ("same", 80))
 
 
-def train(example, batch, epochs, folder):
-    subprocess.run([example, "--epochs", str(epochs), "--batch", str(batch)], env={**os.environ, "TAKT_DIR": str(folder)},
+def train(example, batch, epochs, directory):
+    subprocess.run([example, "--epochs", str(epochs), "--batch", str(batch)], env={**os.environ, "TAKT_DIR": str(directory)},
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # 1: too few epochs for its accuracy
 
 
-def record(example, blocks, epochs, folder):
-    """Returns the folders of the runs by block and name. Runs that are there already are not recorded again."""
+def record(example, blocks, epochs, directory):
+    """Returns the directories of the runs by block and name. Runs that are there already are not recorded again."""
     runs = []
     for block in range(blocks):
         runs.append({})
         for name, batch in BLOCK if block % 2 == 0 else reversed(BLOCK):
-            place = folder / f"{block}-{name}"
+            place = directory / f"{block}-{name}"
             if not place.exists():
                 train(example, batch, epochs, place)
             runs[-1][name] = next(place.iterdir())

@@ -3,7 +3,8 @@
 
 // What the gate of `takt diff --fail-on 2%` says, as tables for docs/compare.md.
 // takt_diff_power [comparisons a cell, 1000 without]: of simulated runs, always the same ones
-// takt_diff_power --pairs < FILE: of real runs without a change, whose new side is made 5 and 10 % slower. Each line has the
+// takt_diff_power --pairs < FILE: of real runs without a change, whose new side is made 5 and 10 % slower. Each line
+// has the
 // figures of two runs, one right after the other, in ns; diff_digits.py writes them.
 
 #include "support/simulated_runs.hpp"

@@ -24,10 +24,14 @@ double timed(std::uint64_t n, const std::function<void()>& work);
 double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t));
 
 /// Runs every case once a round, in a new random order each time, for some milliseconds, and its floor just before and
-/// just after. Prints medians, minima, and the median of the ratios to that floor: machines change their speed while one
-/// measures, and neighbours take a share. (Google Benchmark runs one case after the other, so that a ratio would compare two
-/// different moments.) A neighbour on the other half of a core slows work down, but hardly the reading of a counter, so that
-/// both sides of a ratio do not suffer alike: an empty loop before and after tells in which rounds there was none, and the
+/// just after. Prints medians, minima, and the median of the ratios to that floor: machines change their speed while
+/// one
+/// measures, and neighbours take a share. (Google Benchmark runs one case after the other, so that a ratio would
+/// compare two
+/// different moments.) A neighbour on the other half of a core slows work down, but hardly the reading of a counter,
+/// so that
+/// both sides of a ratio do not suffer alike: an empty loop before and after tells in which rounds there was none, and
+/// the
 /// ratio of those stands apart.
 class Rounds {
  public:

@@ -24,7 +24,7 @@ using takt_test::SimulatedTraining;
 
 namespace {
 
-constexpr double kMostFalse = 0.01;
+constexpr double kMaxFalse = 0.01;
 
 Conclusions conclusions(const SimulatedTraining& training, int round) {
   return takt::detail::conclusions_of(
@@ -46,14 +46,14 @@ double value_of(const Finding& finding, const char* name) {
 
 /// By what is said, of how many healthy runs of a cell at most; and of all.
 struct Alarms {
-  std::map<std::string, int> most;
+  std::map<std::string, int> max;
   std::map<std::string, int> all;
   int cells = 0;
 
   void add(const std::map<std::string, int>& cell) {
     ++cells;
     for (const auto& [what, count] : cell) {
-      most[what] = std::max(most[what], count);
+      max[what] = std::max(max[what], count);
       all[what] += count;
     }
   }
@@ -98,11 +98,11 @@ bool print_false_alarms(int runs) {
   }
   std::printf("\n| rule | of all healthy runs | of those of the worst cell |\n|---|---|---|\n");
   bool good = true;
-  for (const auto& [what, most] : alarms.most) {
+  for (const auto& [what, max] : alarms.max) {
     std::printf("| %s | %.2f %% | %.1f %% |\n", what.c_str(), 100.0 * alarms.all[what] / runs / alarms.cells,
-                100.0 * most / runs);
+                100.0 * max / runs);
     // Of a rate of 1 %, three standard errors above.
-    good = good && most <= runs * kMostFalse + 3 * std::sqrt(runs * kMostFalse);
+    good = good && max <= runs * kMaxFalse + 3 * std::sqrt(runs * kMaxFalse);
   }
   return good;
 }

@@ -25,8 +25,8 @@ BASELINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instruction
 
 
 def count(program, shape, regions):
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program, shape, str(regions)]
+    with tempfile.TemporaryDirectory() as directory:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", program, shape, str(regions)]
         # valgrind makes every clock read a system call: the counter must not be judged by it.
         environment = {**os.environ, "TAKT_CLOCK": "counter", "LC_ALL": "C"}
         run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)

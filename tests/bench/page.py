@@ -33,10 +33,10 @@ def main():
     print(f"{'page':<34}{'kB':>6}{'ready, ms':>12}{'longest':>10}")
     with tempfile.TemporaryDirectory() as scratch, browser.Browser(scratch) as steered:
         for kind, name in KINDS.items():
-            folder = pathlib.Path(scratch) / kind
-            folder.mkdir()
-            subprocess.run([sys.argv[1], kind, str(folder)], check=True)
-            page = folder / "run.html"
+            directory = pathlib.Path(scratch) / kind
+            directory.mkdir()
+            subprocess.run([sys.argv[1], kind, str(directory)], check=True)
+            page = directory / "run.html"
             ready = [time_to_interaction(page, steered) for _ in range(TIMES)]
             print(f"{name:<34}{page.stat().st_size / 1000:>6.0f}{statistics.median(ready):>12.0f}{max(ready):>10.0f}", flush=True)
 

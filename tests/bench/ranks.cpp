@@ -68,15 +68,15 @@ void write_ranks(const fs::path& run, int ranks) {
   takt::detail::JournalOptions options;
   options.threads = false;
   for (int rank = 0; rank < ranks; ++rank) {
-    const fs::path folder = run / ("rank-" + std::to_string(rank) + "-0-1");
-    fs::create_directories(folder);
-    takt::detail::JournalExporter exporter(folder.string(), options);
+    const fs::path directory = run / ("rank-" + std::to_string(rank) + "-0-1");
+    fs::create_directories(directory);
+    takt::detail::JournalExporter exporter(directory.string(), options);
     const takt::Snapshot snapshot = rank_of(rank, ranks);
     takt::Snapshot beginning;
     beginning.run = snapshot.run;
     exporter.begin(beginning);
     if (exporter.export_snapshot(snapshot) != takt::ExportResult::ok) {
-      std::fprintf(stderr, "takt_bench_ranks: %s takes no journal; is the disk full?\n", folder.c_str());
+      std::fprintf(stderr, "takt_bench_ranks: %s takes no journal; is the disk full?\n", directory.c_str());
       std::exit(1);
     }
   }
@@ -98,11 +98,11 @@ bool measure(const char* command, bool sync, const fs::path& run, int ranks) {
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const auto begin = std::chrono::steady_clock::now();
   pid_t child = 0;
-  const bool begun = ::posix_spawn(&child, command, &actions, nullptr, words.data(), environ) == 0;
+  const bool started = ::posix_spawn(&child, command, &actions, nullptr, words.data(), environ) == 0;
   ::posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   rusage used = {};
-  if (!begun || ::wait4(child, &status, 0, &used) != child || status != 0) {
+  if (!started || ::wait4(child, &status, 0, &used) != child || status != 0) {
     std::fprintf(stderr, "takt_bench_ranks: %s %s %s has failed\n", command, texts[1].c_str(), run.c_str());
     return false;
   }

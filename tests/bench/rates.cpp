@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // How many rows and metrics a second reach the journal without loss.
-//   takt_rates [seconds]                                     what docs/benchmarks.md shows: the highest rates, some seconds each
+//   takt_rates [seconds]                                     what docs/benchmarks.md shows: the highest rates, some
+// seconds each
 //   takt_rates rows <a second> <threads> <seconds>           steps of 8 columns at that rate, all threads together
 //   takt_rates metrics <a burst> <threads> <seconds>         so many metrics at once, once a second, on each thread
-//   takt_rates steps <us> <regions> <metrics> <steps>        a training loop: steps of that length with so many regions and metrics
+//   takt_rates steps <us> <regions> <metrics> <steps>        a training loop: steps of that length with so many
+// regions and metrics
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -68,9 +70,9 @@ void wait_until(steady_clock::time_point time) {
   while (steady_clock::now() < time) {}
 }
 
-double journal_bytes(const std::string& folder) {
+double journal_bytes(const std::string& directory) {
   double bytes = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+  for (const auto& file : std::filesystem::directory_iterator(directory)) {
     if (file.path().extension() == ".tjl") { bytes += static_cast<double>(file.file_size()); }
   }
   return bytes;

@@ -23,7 +23,7 @@
 
 namespace {
 
-using takt::detail::Harvest;
+using takt::detail::Drained;
 using takt::detail::RunSamples;
 using Sources = std::vector<std::unique_ptr<takt::detail::SampleSource>>;
 
@@ -49,8 +49,8 @@ void measure(const char* what, Sources sources, int samples) {
     run.tick();
     const std::int64_t read = spent_ns();
     if (sample % 10 == 0) {
-      Harvest harvest;
-      run.keep(harvest, false);
+      Drained drained;
+      run.keep(drained, false);
     }
     read_ns += read - begin_ns;
     kept_ns += spent_ns() - read;

@@ -74,7 +74,7 @@ std::vector<Trial> simulate(const Pace& pace, std::size_t steps, Random& random)
 }
 
 /// Prints one cell, and says whether the promise holds there.
-bool tell(double coverage, double half_width, bool promised) {
+bool report(double coverage, double half_width, bool promised) {
   const bool kept = !promised || coverage >= kPromised;
   std::printf("  %5.1f (%5.2f)%s", coverage, half_width, kept ? " " : "!");
   return kept;
@@ -96,7 +96,7 @@ bool holds(const Pace& pace, std::size_t steps, int runs) {
     right += rate.interval.value().low <= truth && truth <= rate.interval.value().high ? 1 : 0;
     widths.push_back(100 * (rate.interval.value().high / rate.per_s - 1));
   }
-  return tell(100.0 * right / runs, middle(widths), pace.promise != 0 && steps >= pace.promise);
+  return report(100.0 * right / runs, middle(widths), pace.promise != 0 && steps >= pace.promise);
 }
 
 bool trials_hold(int runs) {
@@ -149,7 +149,7 @@ bool errors_hold(int runs) {
         right += found.low <= errors.mean && errors.mean <= found.high ? 1 : 0;
         widths.push_back(50 * (found.high - found.low));
       }
-      all = tell(100.0 * right / runs, middle(widths), errors.promise != 0 && n >= errors.promise) && all;
+      all = report(100.0 * right / runs, middle(widths), errors.promise != 0 && n >= errors.promise) && all;
     }
     std::printf("\n");
   }

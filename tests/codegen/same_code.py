@@ -32,9 +32,9 @@ def main():
     arguments = parser.parse_args()
 
     codes = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for source in (arguments.instrumented, arguments.plain):
-            object_file = pathlib.Path(folder, pathlib.Path(source).stem + ".o")
+            object_file = pathlib.Path(directory, pathlib.Path(source).stem + ".o")
             includes = [f"-I{path}" for path in arguments.include]
             run(arguments.compiler, "-std=c++17", "-O2", "-DTAKT_ENABLED=0", *includes, "-c", source, "-o", object_file)
             codes.append(functions_of(run("objdump", "-dr", "--no-show-raw-insn", object_file)))

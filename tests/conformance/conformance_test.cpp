@@ -42,33 +42,33 @@ struct Faulty {
   static constexpr bool immediate = false;
   enum class Fault { negative, forgets_retain, refuses, never_ready, contradicts };
 
-  bool mark(takt::Mark& mark) noexcept { return fault != Fault::refuses && inner.mark(mark); }
+  bool mark(takt::Mark& mark) noexcept { return error != Fault::refuses && inner.mark(mark); }
   void retain(takt::Mark mark) noexcept {
-    if (fault != Fault::forgets_retain) { inner.retain(mark); }
+    if (error != Fault::forgets_retain) { inner.retain(mark); }
   }
   takt::Elapsed elapsed(takt::Mark begin, takt::Mark end) noexcept {
     takt::Elapsed elapsed = inner.elapsed(begin, end);
-    if (fault == Fault::negative) { elapsed.ns = -elapsed.ns; }
-    if (fault == Fault::never_ready) { elapsed = takt::Elapsed::failed(); }
+    if (error == Fault::negative) { elapsed.ns = -elapsed.ns; }
+    if (error == Fault::never_ready) { elapsed = takt::Elapsed::failed(); }
     return elapsed;
   }
-  takt::Elapsed elapsed(takt::Mark begin, takt::Mark end, takt::Questions&) noexcept {
+  takt::Elapsed elapsed(takt::Mark begin, takt::Mark end, takt::Queries&) noexcept {
     takt::Elapsed elapsed = this->elapsed(begin, end);
-    if (fault == Fault::contradicts) { elapsed.ns += 1; }
+    if (error == Fault::contradicts) { elapsed.ns += 1; }
     return elapsed;
   }
-  void end_questions(takt::Questions&) noexcept {}
+  void end_queries(takt::Queries&) noexcept {}
   void release(takt::Mark mark) noexcept { inner.release(mark); }
 
   takt::ManualBackend inner;
-  Fault fault;
+  Fault error;
 };
 static_assert(takt::is_backend<Faulty>);
 
 struct FaultyDriver : ManualDriver {
-  explicit FaultyDriver(Faulty::Fault which) : fault(which) {}
-  Faulty backend() { return Faulty{clock, fault}; }
-  Faulty::Fault fault;
+  explicit FaultyDriver(Faulty::Fault which) : error(which) {}
+  Faulty backend() { return Faulty{clock, error}; }
+  Faulty::Fault error;
 };
 
 bool names(const std::vector<std::string>& failures, const std::string& part) {

@@ -11,7 +11,7 @@
 #include <takt/exporters/wandb.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/scratch.hpp"
 #include "support/wandb_reader.hpp"
 
@@ -38,7 +38,7 @@ using Steps = std::vector<std::int64_t>;
 
 namespace {
 
-/// A folder for each exporter, on a disk that can be full.
+/// A directory for each exporter, on a disk that can be full.
 class DiskDriver {
  public:
   static bool can_fail() { return true; }
@@ -203,7 +203,7 @@ struct Place {
 /// An exporter that conforms but for one fault, to see that the suite notices.
 class Faulty final : public Exporter {
  public:
-  Faulty(Place& place, Fault fault) : place_(place), fault_(fault) {}
+  Faulty(Place& place, Fault error) : place_(place), fault_(error) {}
 
   const char* name() const noexcept override {
     if (fault_ == Fault::no_name) { return ""; }
@@ -248,8 +248,8 @@ class Faulty final : public Exporter {
     place_.waiting.clear();
     return true;
   }
-  void late(Fault fault, milliseconds deadline) const {
-    if (fault_ != fault || place_.takes) { return; }
+  void late(Fault error, milliseconds deadline) const {
+    if (fault_ != error || place_.takes) { return; }
     const auto until = std::chrono::steady_clock::now() + deadline + milliseconds(1'100);
     while (std::chrono::steady_clock::now() < until) { std::this_thread::yield(); }
   }
@@ -264,27 +264,27 @@ class Faulty final : public Exporter {
 struct FaultyDriver {
   std::unique_ptr<Exporter> exporter() {
     place = Place();
-    return std::make_unique<Faulty>(place, fault);
+    return std::make_unique<Faulty>(place, error);
   }
   static bool can_tell() { return true; }
   static bool can_fail() { return true; }
   void fail(bool on) { place.takes = !on; }
   Steps steps() const { return place.there; }
 
-  Fault fault;
+  Fault error;
   Place place;
 };
 
 template <class Driver>
 void check_that_it_conforms() {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Driver driver;
   CHECK(takt::check_exporter_conformance(driver) == std::vector<std::string>{});
 }
 
 /// The only demand that one with `fault` does not fulfil, or the first of several.
-std::string found(Fault fault) {
-  FaultyDriver driver{fault, {}};
+std::string found(Fault error) {
+  FaultyDriver driver{error, {}};
   const std::vector<std::string> failures = takt::check_exporter_conformance(driver);
   return failures.empty() ? "" : failures.front();
 }

@@ -4,7 +4,7 @@
 #include <takt/testing/exporter_conformance.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_mlflow.hpp"
 
 #include <atomic>
@@ -48,7 +48,7 @@ struct MlflowDriver {
 }  // namespace
 
 TEST_CASE("exporter conformance: MLflow's", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   MlflowDriver driver;
   CHECK(takt::check_exporter_conformance(driver) == std::vector<std::string>{});
 }

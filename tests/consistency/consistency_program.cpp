@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// One run, told in every way there is: the files in its folder; on stdout, a line each, the last snapshot that an exporter saw,
+// One run, told in every way there is: the files in its directory; on stdout, a line each, the last snapshot that an
+// exporter saw,
 // and the one that is read from the trees afterwards. Every key stands in one place only.
 #include <takt/exporters/json.hpp>
 #include <takt/exporters/memory.hpp>

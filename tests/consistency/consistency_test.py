@@ -99,7 +99,7 @@ class Consistency(rig.Case):
         self.assertEqual(series["throughput"]["excluded_steps"], EPOCHS - 1)
 
     def test_spans_of_the_time_line_add_up_to_the_totals(self):
-        trace = json.loads((self.folder() / "trace.json").read_text(encoding="utf-8"), parse_float=decimal.Decimal)
+        trace = json.loads((self.directory() / "trace.json").read_text(encoding="utf-8"), parse_float=decimal.Decimal)
         self.assertEqual(trace["otherData"]["dropped_spans"], 0)
         threads = {event["tid"]: event["args"]["name"] for event in trace["traceEvents"]
                    if event["ph"] == "M" and event["name"] == "thread_name"}

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Builds and runs a program with nothing but what takt.pc says: pkg_config.sh <compiler> <folder of takt.pc> <source>
+# Builds and runs a program with nothing but what takt.pc says: pkg_config.sh <compiler> <directory of takt.pc> <source>
 set -euo pipefail
 compiler=$1
 export PKG_CONFIG_PATH=$2

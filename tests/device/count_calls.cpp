@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Preloaded, it counts the calls of a process to functions of CUDA's driver that wait, and to those about events: dlsym() and
-// cuGetProcAddress() then give a function that counts and goes on. Asked by count_calls() inside, or with COUNT_CALLS=<file>
+// Preloaded, it counts the calls of a process to functions of CUDA's driver that wait, and to those about events:
+// dlsym() and
+// cuGetProcAddress() then give a function that counts and goes on. Asked by count_calls() inside, or with
+// COUNT_CALLS=<file>
 // written there at the end.
 #include <atomic>
 #include <cstddef>
@@ -16,7 +18,7 @@
 
 namespace {
 
-constexpr std::size_t kMost = 64;
+constexpr std::size_t kMax = 64;
 
 /// All that is counted takes at most four arguments, and none of floating point: in registers they pass through.
 using Function = int(void*, void*, void*, void*);
@@ -26,7 +28,7 @@ struct Counted {
   Function* real = nullptr;
   std::atomic<long> calls{0};
 };
-Counted counted[kMost];
+Counted counted[kMax];
 std::mutex mutex;
 
 template <std::size_t Index>
@@ -66,14 +68,14 @@ void* instead_of(const char* name, void* real) {
   }
   if (!is_counted(name)) { return real; }
   const std::lock_guard<std::mutex> lock(mutex);
-  for (std::size_t index = 0; index < kMost; ++index) {
+  for (std::size_t index = 0; index < kMax; ++index) {
     Counted& each = counted[index];
     if (each.real == nullptr) {
       std::snprintf(each.name, sizeof each.name, "%s", name);
       each.real = reinterpret_cast<Function*>(real);
     }
     if (reinterpret_cast<void*>(each.real) == real) {
-      return reinterpret_cast<void*>(counting(index, std::make_index_sequence<kMost>()));
+      return reinterpret_cast<void*>(counting(index, std::make_index_sequence<kMax>()));
     }
   }
   return real;

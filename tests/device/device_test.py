@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 import rig
 
-FAKES = pathlib.Path(os.environ["FAKES"])  # folders with a fake library each
+FAKES = pathlib.Path(os.environ["FAKES"])  # directories with a fake library each
 HIP = os.environ.get("HIP_LIBRARY_PATH", "")
 STUB = os.environ.get("CUDA_STUB", "")
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
@@ -41,7 +41,7 @@ class DeviceCase(rig.Case):
         self.assertEqual(with_takt.err, without.err)
         self.seconds = with_takt.seconds
         self.out = with_takt.out
-        return self.summary(next(each for each in self.folders() if "child" not in str(each)))
+        return self.summary(next(each for each in self.directories() if "child" not in str(each)))
 
     def why(self, summary, name):
         found = [each["unavailable"] for each in summary["devices"] if each["name"] == name]
@@ -215,7 +215,7 @@ class Cuda(DeviceCase):
         self.assertEqual(window, ["profiler on"] + 3 * ["step in the window"] +
                          ["profiler off", "1 streams, 0 failed", "waited 12 times",
                           "misuses 0, destroyed 0, synchronised 12"])
-        document = json.loads((self.folder() / "trials.json").read_text(encoding="utf-8"))
+        document = json.loads((self.directory() / "trials.json").read_text(encoding="utf-8"))
         self.assertEqual([kind["steps"] for kind in document["kinds"]], [12, 8, 8])  # of IO and FULL those that begin no epoch
         self.assertEqual(document["waits_by"], "streams")
         self.assertEqual(rig.calls(self.summary(), "Batch"), 0)
@@ -325,7 +325,7 @@ class Cuda(DeviceCase):
     def test_a_forked_child_leaves_the_driver_alone(self):
         self.use("cuda_program", "child", FAKES / "cuda")
         self.assertIn("calls of the child 0", self.out)
-        child = self.summary(next(each for each in self.folders() if "child" in str(each)))
+        child = self.summary(next(each for each in self.directories() if "child" in str(each)))
         self.assertIn("child", self.why(child, "cuda"))
         self.assertEqual(rig.calls(child, "Forward"), 1)
 
@@ -357,7 +357,7 @@ class Hip(DeviceCase):
     def test_a_forked_child_leaves_the_runtime_alone(self):
         self.use("hip_program", "child", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7)
         self.assertIn("calls of the child 0", self.out)
-        child = self.summary(next(each for each in self.folders() if "child" in str(each)))
+        child = self.summary(next(each for each in self.directories() if "child" in str(each)))
         self.assertIn("child", self.why(child, "hip"))
         self.assertEqual(rig.calls(child, "Forward"), 1)
 

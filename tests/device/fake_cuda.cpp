@@ -43,7 +43,8 @@ int no_device() {
   const char* text = std::getenv("FAKE_NO_DEVICE");
   return text == nullptr ? 0 : std::atoi(text);
 }
-/// The contexts of this driver. A context is current to a thread, and a thread begins without one; a first use as by the runtime makes
+/// The contexts of this driver. A context is current to a thread, and a thread begins without one; a first use as by
+/// the runtime makes
 /// the primary one current. A context that is gone may be asked for where it is current, and nowhere else.
 class Contexts {
  public:

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libamdhip64 without a device, with the last error of HIP 6 (every call sets it, also one that succeeds) or of HIP 7 (only
-// errors do, and "not ready" is none): FAKE_HIP says which, such as 6.2. Since 6.2 a question about an event looks at the event's
+// A libamdhip64 without a device, with the last error of HIP 6 (every call sets it, also one that succeeds) or of HIP
+// 7 (only
+// errors do, and "not ready" is none): FAKE_HIP says which, such as 6.2. Since 6.2 a question about an event looks at
+// the event's
 // stream; since 7 the question whether a stream is being captured takes it on trust that there is one.
 #include "support/fake_driver.hpp"
 
@@ -31,7 +33,7 @@ const bool before_7 = version < 70'000'000;
 FakeDriver& driver() {
   static FakeDriver* const driver = [] {
     auto* const made = new FakeDriver;
-    if (version >= 60'200'000) { made->look_at_streams(); }
+    if (version >= 60'200'000) { made->check_streams(); }
     return made;
   }();
   return *driver;

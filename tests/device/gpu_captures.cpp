@@ -130,7 +130,7 @@ void graph_region(cudaStream_t stream) {
   const Spans spans = spans_of(InGraph);
   const double more = (static_cast<double>(spans.total_ns) - own) / kReplays;
   const double bare = bare_graph(stream);
-  tell("G8", "two bare event nodes around that kernel: their distance, less the kernel's own clock", micro(bare));
+  report("G8", "two bare event nodes around that kernel: their distance, less the kernel's own clock", micro(bare));
   say("G8", takt::detail::format("{} replays of it, one after the other: spans, less the kernel's own clock", kReplays),
       takt::detail::format("{}, within 2 us of that", kReplays),
       takt::detail::format("{}, {}", spans.timed, micro(more)),

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Checks of Takt on a GPU. gpu_check <name> [argument] runs one of them, in a process of its own; gpu_check.py runs all.
+// Checks of Takt on a GPU. gpu_check <name> [argument] runs one of them, in a process of its own; gpu_check.py runs
+// all.
 #include "device/gpu_check.hpp"
 
 #include <cstdio>
@@ -63,7 +64,7 @@ constexpr Named kChecks[] = {{"cost", [](const char*) { cost(); }},
                              {"default_streams", [](const char*) { default_streams(); }},
                              {"captures", [](const char*) { captures(); }},
                              {"cost_of_regions", [](const char* regions) { cost_of_regions(std::atoi(regions)); }},
-                             {"steps", [](const char* most) { steps(std::atoi(most)); }},
+                             {"steps", [](const char* max) { steps(std::atoi(max)); }},
                              {"threads",
                               [](const char* regions) {
                                 const takt::Session session("threads");
@@ -78,7 +79,7 @@ constexpr Named kChecks[] = {{"cost", [](const char*) { cost(); }},
 
 int run(const std::string& name, const char* argument) {
   if (name == "device") { return device(); }
-  if (name == "faults") { return faults(argument); }
+  if (name == "faults") { return errors(argument); }
   for (const Named& each : kChecks) {
     if (name != each.name) { continue; }
     REQUIRE_CUDA(cudaFree(nullptr));  // the context
@@ -95,7 +96,7 @@ void say(const std::string& number, const std::string& what, const std::string& 
          bool right) {
   line(number, what, expected, measured, right ? "pass" : "fail");
 }
-void tell(const std::string& number, const std::string& what, const std::string& measured) {
+void report(const std::string& number, const std::string& what, const std::string& measured) {
   line(number, what, "", measured, "info");
 }
 

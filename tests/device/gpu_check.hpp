@@ -19,14 +19,15 @@
 #include <string>
 #include <vector>
 
-/// What checks on a GPU have in common. Each prints lines of five fields with tabs between: number, what, expected, measured, and
+/// What checks on a GPU have in common. Each prints lines of five fields with tabs between: number, what, expected,
+/// measured, and
 /// pass, fail, info or skip; gpu_check.py makes the table of them.
 namespace gpu_check {
 
 void say(const std::string& number, const std::string& what, const std::string& expected, const std::string& measured,
          bool right);
 /// Something to be published that nothing is expected of.
-void tell(const std::string& number, const std::string& what, const std::string& measured);
+void report(const std::string& number, const std::string& what, const std::string& measured);
 
 /// Something that cannot be asked here.
 void leave_out(const std::string& number, const std::string& what, const std::string& why);
@@ -153,7 +154,8 @@ typename StreamOf<B>::Type stream_of(cudaStream_t stream) noexcept {
   return StreamOf<B>::get(stream);
 }
 
-/// Calls so far, of this process, of the driver's functions whose names hold `part`; -1 where count_calls is not preloaded.
+/// Calls so far, of this process, of the driver's functions whose names hold `part`; -1 where count_calls is not
+/// preloaded.
 long driver_calls(const char* part);
 
 /// Over all places of a key: what became of its spans.
@@ -174,7 +176,7 @@ void cost_of_regions(int regions);
 template <class B>
 void spans(const std::string& number_of);
 void default_streams();
-void steps(int most);
+void steps(int max);
 void threads(int regions);
 void no_context();
 void green_contexts();
@@ -183,6 +185,6 @@ void captures();
 void soak(long regions);
 void stuck();
 void depth();
-int faults(const std::string& which);
+int errors(const std::string& which);
 
 }  // namespace gpu_check

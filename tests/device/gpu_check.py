@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the checks on a GPU from a packed folder, prints one table of them, and writes it down as they come.
+"""Runs the checks on a GPU from a packed directory, prints one table of them, and writes it down as they come.
 
-Exits with 0 when all were right, 1 when one was not, 77 when there is no GPU. run.sh in a packed folder calls it, which
+Exits with 0 when all were right, 1 when one was not, 77 when there is no GPU. run.sh in a packed directory calls it, which
 scripts/device-check.sh makes. Python 3.8 and its library are enough."""
 
 import argparse

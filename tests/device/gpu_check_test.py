@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/device-check.sh and its checks do without a GPU, also on a simulated one: gpu_check_test.py <build folder>
+"""What scripts/device-check.sh and its checks do without a GPU, also on a simulated one: gpu_check_test.py <build directory>
 <program of device_test.py> [<checks on the simulation>]"""
 
 import json

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G15: what a GPU's clock says of some kernels, and when the host let each of them begin and saw it done. gpu_clock.py compares Takt's
+// G15: what a GPU's clock says of some kernels, and when the host let each of them begin and saw it done. gpu_clock.py
+// compares Takt's
 // time line with that.
 #include "device/gpu_check.hpp"
 
@@ -30,7 +31,8 @@ void tick(std::FILE* file, const Stream& stream, Stamp& stamp, int& open) {
   }
   const std::uint64_t opened = host_ns();
   *static_cast<volatile int*>(&open) = 1;
-  // The memory itself, as it changes sooner than the stream's state, which it is nonetheless asked for: a driver may put off a launch.
+  // The memory itself, as it changes sooner than the stream's state, which it is nonetheless asked for: a driver may
+  // put off a launch.
   while (*end == 0 && cudaStreamQuery(stream) == cudaErrorNotReady) {}
   const std::uint64_t seen = host_ns();
   stream.poll();
@@ -41,8 +43,8 @@ void tick(std::FILE* file, const Stream& stream, Stamp& stamp, int& open) {
 }  // namespace
 
 void clock(int seconds) {
-  const char* folder = std::getenv("TAKT_DIR");
-  std::FILE* const file = std::fopen((std::string(folder == nullptr ? "." : folder) + "/clock.tsv").c_str(), "w");
+  const char* directory = std::getenv("TAKT_DIR");
+  std::FILE* const file = std::fopen((std::string(directory == nullptr ? "." : directory) + "/clock.tsv").c_str(), "w");
   if (file == nullptr) { return say("G15", "a file for the clock's readings", "yes", "no", false); }
   takt::SessionOptions options = takt::SessionOptions::from_env();
   options.trace = true;

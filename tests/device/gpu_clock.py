@@ -58,10 +58,10 @@ def judged(readings, placed, published):
                 f"{worst / 1e3:.3f} us", abs(worst) <= published)]
 
 
-def compare(folder):
-    """The rows on the run that `gpu_check clock` left in this folder."""
-    traces = sorted(pathlib.Path(folder).glob("clock-*/**/trace.json"))
+def compare(directory):
+    """The rows on the run that `gpu_check clock` left in this directory."""
+    traces = sorted(pathlib.Path(directory).glob("clock-*/**/trace.json"))
     if not traces:
         return [row("G15", "a time line", "yes", "no", False)]
-    readings = readings_in((pathlib.Path(folder) / "clock.tsv").read_text(encoding="utf-8"))
+    readings = readings_in((pathlib.Path(directory) / "clock.tsv").read_text(encoding="utf-8"))
     return judged(readings, *placed_in(json.loads(traces[-1].read_text(encoding="utf-8"))))

@@ -27,8 +27,8 @@ std::string distribution(std::vector<double> taken) {
                               micro(percentile(taken, 0.99) - clock));
 }
 template <class Action>
-void tell_cost(const char* what, Action action) {
-  tell("cost", what, distribution(durations(kTimes, action)));
+void report_cost(const char* what, Action action) {
+  report("cost", what, distribution(durations(kTimes, action)));
 }
 
 /// Whether "not ready" is an error that the application reads later.
@@ -42,15 +42,15 @@ void last_errors(cudaStream_t stream) {
   const Gate closed(stream);
   REQUIRE_CUDA(cudaEventRecord(end, stream));
   auto busy = durations(kTimes, [&] { driver().event_query(end); });
-  tell("cost", "cuEventQuery, not ready", distribution(busy));
+  report("cost", "cuEventQuery, not ready", distribution(busy));
   const bool asked = driver().event_query(end) == 600 && driver().event_elapsed(&ms, begin, end) == 600;
   const cudaError_t after = cudaPeekAtLastError();
   say("cost", "last error of the runtime after the driver's \"not ready\"", "cudaSuccess", cudaGetErrorName(after),
       asked && after == cudaSuccess);
   cudaEventQuery(end);
-  tell("cost", "the same after cudaEventQuery", cudaGetErrorName(cudaGetLastError()));
+  report("cost", "the same after cudaEventQuery", cudaGetErrorName(cudaGetLastError()));
   cudaEventElapsedTime(&ms, begin, end);
-  tell("cost", "the same after cudaEventElapsedTime", cudaGetErrorName(cudaGetLastError()));
+  report("cost", "the same after cudaEventElapsedTime", cudaGetErrorName(cudaGetLastError()));
 }
 
 /// One region, or the two bare records that it cannot do without.
@@ -90,8 +90,8 @@ void apart() {
   const double ours = percentile(regions, 0.5) - clock;
   const double theirs = percentile(bares, 0.5) - clock;
   const double resolving = percentile(resolved, 0.5);
-  tell("G9", "two bare cuEventRecord", distribution(bares));
-  tell("G9", "begin and end of a region", distribution(regions));
+  report("G9", "two bare cuEventRecord", distribution(bares));
+  report("G9", "begin and end of a region", distribution(regions));
   say("G9", "the same, median", "at most 3 us", micro(ours), ours <= 3000);
   say("G9", "beside two bare cuEventRecord, medians", "at most 1.2 times",
       takt::detail::format("{:.3f} times", ours / theirs), ours <= 1.2 * theirs);
@@ -112,18 +112,18 @@ double flowing(int count, const Stream& stream, Each each) {
 void rates(int regions) {
   const Stream stream;
   Events events(512);
-  tell("G9", takt::detail::format("{} empty regions in a row, each", regions),
-       micro(flowing(regions, stream, [&] { region(stream); })));
+  report("G9", takt::detail::format("{} empty regions in a row, each", regions),
+         micro(flowing(regions, stream, [&] { region(stream); })));
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(Region);
   say("G9", "spans of all regions so far that are missing", "0",
       takt::detail::format("{}", spans.entered - spans.timed), spans.entered == spans.timed);
-  tell("G9", "two bare cuEventRecord in a row, each", micro(flowing(regions, stream, [&] { bare(events, stream); })));
-  tell("G9", "regions by every(100), each", micro(flowing(regions, stream, [&] {
-         takt::Scope s(Region, static_cast<cudaStream_t>(stream), takt::every(100));
-       })));
+  report("G9", "two bare cuEventRecord in a row, each", micro(flowing(regions, stream, [&] { bare(events, stream); })));
+  report("G9", "regions by every(100), each", micro(flowing(regions, stream, [&] {
+           takt::Scope s(Region, static_cast<cudaStream_t>(stream), takt::every(100));
+         })));
   takt::set_enabled(false);
-  tell("G9", "regions while switched off, each", micro(flowing(regions, stream, [&] { region(stream); })));
+  report("G9", "regions while switched off, each", micro(flowing(regions, stream, [&] { region(stream); })));
   takt::set_enabled(true);
 }
 
@@ -138,21 +138,21 @@ void cost() {
   int capture = 0;
   int mode = 2;
   float ms = 0;
-  tell("cost", "a reading of the host's clock, taken off below", micro(clock_ns()));
-  tell_cost("cuEventRecord", [&] { driver().event_record(events.next(), stream); });
-  tell_cost("cuEventRecord of an event without timing", [&] { driver().event_record(untimed.next(), stream); });
+  report("cost", "a reading of the host's clock, taken off below", micro(clock_ns()));
+  report_cost("cuEventRecord", [&] { driver().event_record(events.next(), stream); });
+  report_cost("cuEventRecord of an event without timing", [&] { driver().event_record(untimed.next(), stream); });
   stream.finish();
-  tell_cost("cuStreamIsCapturing", [&] { driver().stream_is_capturing(stream, &capture); });
-  tell_cost("cuStreamGetCtx", [&] { driver().stream_context(stream, &context); });
-  tell_cost("cuCtxGetId", [&] { driver().context_id(context, &id); });
-  tell_cost("cuThreadExchangeStreamCaptureMode, there and back", [&] {
+  report_cost("cuStreamIsCapturing", [&] { driver().stream_is_capturing(stream, &capture); });
+  report_cost("cuStreamGetCtx", [&] { driver().stream_context(stream, &context); });
+  report_cost("cuCtxGetId", [&] { driver().context_id(context, &id); });
+  report_cost("cuThreadExchangeStreamCaptureMode, there and back", [&] {
     driver().exchange_capture_mode(&mode);
     driver().exchange_capture_mode(&mode);
   });
   cudaEvent_t begin = events.next();
   cudaEvent_t end = events.next();
-  tell_cost("cuEventQuery, ready", [&] { driver().event_query(end); });
-  tell_cost("cuEventElapsedTime", [&] { driver().event_elapsed(&ms, begin, end); });
+  report_cost("cuEventQuery, ready", [&] { driver().event_query(end); });
+  report_cost("cuEventElapsedTime", [&] { driver().event_elapsed(&ms, begin, end); });
   last_errors(stream);
   stream.finish();
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G12: what an application sees of its own faults and of its end. gpu_check.py runs each with Takt and without, and what is printed has
+// G12: what an application sees of its own faults and of its end. gpu_check.py runs each with Takt and without, and
+// what is printed has
 // to be the same.
 #include "device/gpu_check.hpp"
 
@@ -120,13 +121,13 @@ void dependent_launch() {
   };
   pairs(false);
   pairs(true);
-  tell("G12", "two kernels of 50 us that may overlap (programmatic dependent launch)", micro(pairs(false)));
-  tell("G12", "the same with a region between them", micro(pairs(true)));
+  report("G12", "two kernels of 50 us that may overlap (programmatic dependent launch)", micro(pairs(false)));
+  report("G12", "the same with a region between them", micro(pairs(true)));
 }
 
 }  // namespace
 
-int faults(const std::string& which) {
+int errors(const std::string& which) {
   if (which == "dependent_launch") {
     dependent_launch();
     return 0;

@@ -29,16 +29,16 @@ __global__ void gate_kernel(const volatile int* open) {
   while (*open == 0 && now() - begin < kLongestGate) {}
 }
 __global__ void clock_step_kernel(unsigned long long* step) {
-  unsigned long long least = ~0ULL;
+  unsigned long long min = ~0ULL;
   unsigned long long last = now();
   for (int reading = 0; reading < 1'000'000; ++reading) {
     const unsigned long long next = now();
-    if (next != last && next - last < least) { least = next - last; }
+    if (next != last && next - last < min) { min = next - last; }
     last = next;
   }
-  *step = least;
+  *step = min;
 }
-__global__ void fault_kernel(volatile int* nowhere) { *nowhere = 1; }
+__global__ void error_kernel(volatile int* nowhere) { *nowhere = 1; }
 __global__ void primary_kernel(unsigned long long ns) {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
@@ -59,7 +59,7 @@ namespace gpu_check {
 void spin(cudaStream_t stream, std::uint64_t ns, Stamp* stamp) { spin_kernel<<<1, 1, 0, stream>>>(ns, stamp); }
 void gate(cudaStream_t stream, const volatile int* open) { gate_kernel<<<1, 1, 0, stream>>>(open); }
 void clock_step(cudaStream_t stream, unsigned long long* step) { clock_step_kernel<<<1, 1, 0, stream>>>(step); }
-void fault(cudaStream_t stream) { fault_kernel<<<1, 1, 0, stream>>>(reinterpret_cast<volatile int*>(16)); }
+void error(cudaStream_t stream) { error_kernel<<<1, 1, 0, stream>>>(reinterpret_cast<volatile int*>(16)); }
 void primary(cudaStream_t stream, std::uint64_t ns) { primary_kernel<<<1, 1, 0, stream>>>(ns); }
 
 cudaError_t dependent(cudaStream_t stream, std::uint64_t ns) {

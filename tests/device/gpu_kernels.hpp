@@ -20,8 +20,9 @@ void gate(cudaStream_t stream, const volatile int* open);
 /// The smallest step of the device's clock, in ns, to `step`.
 void clock_step(cudaStream_t stream, unsigned long long* step);
 /// Writes where nothing is.
-void fault(cudaStream_t stream);
-/// A kernel that lets a dependent one begin at once, and goes on for `ns`; and one that may begin so, waits `ns`, and then for the
+void error(cudaStream_t stream);
+/// A kernel that lets a dependent one begin at once, and goes on for `ns`; and one that may begin so, waits `ns`, and
+/// then for the
 /// first (programmatic dependent launch, from compute capability 9 on).
 void primary(cudaStream_t stream, std::uint64_t ns);
 cudaError_t dependent(cudaStream_t stream, std::uint64_t ns);

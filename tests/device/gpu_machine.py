@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the programs of a packed folder (gpu_pack.py), each with a time limit of its own. Python 3.8 and its library are enough."""
+"""Runs the programs of a packed directory (gpu_pack.py), each with a time limit of its own. Python 3.8 and its library are enough."""
 
 import os
 import pathlib
@@ -14,8 +14,8 @@ LIMIT = 240  # seconds that a program may take, where nobody says otherwise
 AFTER_KILL = 5  # seconds that a killed one has to go: one that is stuck in the driver stays for longer
 
 
-def joined(*folders):
-    return ":".join(str(folder) for folder in folders if folder)
+def joined(*directories):
+    return ":".join(str(directory) for directory in directories if directory)
 
 
 class Machine:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts the checks on a GPU into one folder that runs on other machines: gpu_pack.py <build folder> <new folder> [--here] [--simulated]
+"""Puts the checks on a GPU into one directory that runs on other machines: gpu_pack.py <build directory> <new directory> [--here] [--simulated]
 
 It refuses what would not run there, and says what. --here: it is for this machine, and may need its C library. --simulated: the programs
 are those on gpu_simulator.cpp, which the tests pack by the same rules. scripts/device-check.sh calls it."""
@@ -26,7 +26,7 @@ SCRIPTS = ("gpu_check.py", "gpu_clock.py", "gpu_machine.py", "gpu_table.py", "gp
 
 
 def programs(build, simulated):
-    """Where each file of the folder comes from."""
+    """Where each file of the directory comes from."""
     device = build / "tests" / "device"
     names = {"bin/gpu_check": device / "gpu_check", "bin/gpu_training": build / "examples" / "example_18_cuda_training_step"}
     if simulated:
@@ -62,7 +62,7 @@ def too_new(path):
 
 
 def problems(pack, options):
-    """What would keep the folder from running elsewhere."""
+    """What would keep the directory from running elsewhere."""
     for path in sorted((*pack.glob("bin/*"), *pack.glob("lib/**/*.so*"))):
         yield from (f"{path.name} needs {name}, which is not everywhere" for name in needed(path)
                     if not EVERYWHERE.match(name) and not (pack / "lib" / name).is_file())
@@ -75,7 +75,7 @@ def problems(pack, options):
                 yield f"{name} has no code for {', '.join(sorted(lacking))}"
     size = sum(path.stat().st_size for path in pack.rglob("*") if path.is_file())
     if size > MOST_BYTES:
-        yield f"the folder has {size} bytes; {MOST_BYTES} are the most"
+        yield f"the directory has {size} bytes; {MOST_BYTES} are the most"
 
 
 def add(pack, name, source):

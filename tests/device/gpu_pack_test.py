@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the packed folder of checks runs anywhere: gpu_pack_test.py <build folder> [<checks on the simulation>]"""
+"""Whether the packed directory of checks runs anywhere: gpu_pack_test.py <build directory> [<checks on the simulation>]"""
 
 import ast
 import os
@@ -19,10 +19,10 @@ import gpu_pack
 from gpu_code import architectures
 DRIVER = f"{BUILD}/tests/device/fakes/simulated"
 GLIBC = gpu_pack.version(platform.libc_ver()[1])
-OLD_ENOUGH = GLIBC <= (2, 36)  # Debian 12's, with which the folder is made; with a newer one it could not be
+OLD_ENOUGH = GLIBC <= (2, 36)  # Debian 12's, with which the directory is made; with a newer one it could not be
 
 
-class Folder(unittest.TestCase):
+class Directory(unittest.TestCase):
     def setUp(self):
         if not SIMULATED:
             self.skipTest("built without a CUDA toolkit")
@@ -31,7 +31,7 @@ class Folder(unittest.TestCase):
         self.scratch = pathlib.Path(scratch.name)
 
     def packed(self, *options):
-        """A folder that was packed in one place, and now is in another one, whose name has a space."""
+        """A directory that was packed in one place, and now is in another one, whose name has a space."""
         made = self.scratch / "made"
         command = [sys.executable, "-B", str(HERE / "gpu_pack.py"), BUILD, str(made), *options, *([] if OLD_ENOUGH else ["--here"])]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -84,7 +84,7 @@ class Folder(unittest.TestCase):
 
     def test_the_script_makes_it(self):
         if not OLD_ENOUGH or not os.access(f"{BUILD}/tests/device/gpu_check", os.X_OK):
-            self.skipTest("no folder for other machines can be made here")
+            self.skipTest("no directory for other machines can be made here")
         script = HERE.parent.parent / "scripts" / "device-check.sh"
         command = ["bash", str(script), "--pack", "takt gpu", "--built", BUILD]
         for expected, told in ((0, r"^== Carry \S.*/takt gpu \(.*run.sh --write"), (2, "^$")):  # the second time it is there
@@ -139,9 +139,9 @@ class Refusals(unittest.TestCase):
     def test_more_than_can_be_carried(self):
         (self.pack / "large").touch()
         os.truncate(self.pack / "large", gpu_pack.MOST_BYTES + 1)
-        self.assertRegex("\n".join(gpu_pack.problems(self.pack, self.options)), "^the folder has 33554433 bytes; 33554432 are the most$")
+        self.assertRegex("\n".join(gpu_pack.problems(self.pack, self.options)), "^the directory has 33554433 bytes; 33554432 are the most$")
 
-    def test_a_folder_that_has_something(self):
+    def test_a_directory_that_has_something(self):
         (self.pack / "page.md").write_text("kept", encoding="utf-8")
         ended = subprocess.run([sys.executable, "-B", str(HERE / "gpu_pack.py"), BUILD, str(self.pack)], capture_output=True, text=True,
                                timeout=60, check=False)

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Asks a driver what Takt's design rests on and no document says. Each question is asked by a child of its own: one that crashes or
-// never comes back is an answer, too. gpu_probe [question]...; prints lines as gpu_check does, of which nothing is expected.
+// Asks a driver what Takt's design rests on and no document says. Each question is asked by a child of its own: one
+// that crashes or
+// never comes back is an answer, too. gpu_probe [question]...; prints lines as gpu_check does, of which nothing is
+// expected.
 #include <cuda.h>
 
 #include <chrono>
@@ -20,8 +22,8 @@ namespace {
 
 constexpr unsigned kLongest = 20;  // seconds that a question may take
 
-void answer(const std::string& what, const std::string& told) {
-  std::printf("probe\t%s\t\t%s\tinfo\n", what.c_str(), told.c_str());
+void answer(const std::string& what, const std::string& reported) {
+  std::printf("probe\t%s\t\t%s\tinfo\n", what.c_str(), reported.c_str());
   std::fflush(stdout);
 }
 
@@ -220,13 +222,13 @@ struct Question {
   void (*ask)();
   bool is_asked_always;
 };
-constexpr Question kQuestions[] = {{"no_context", no_context, true},
-                                   {"never", never, true},
-                                   {"reset_primary", reset_primary, true},
-                                   {"destroyed", destroyed, true},
-                                   {"elapsed_cost", elapsed_cost, true},
-                                   {"crash", crash, false},
-                                   {"hang", hang, false}};
+constexpr Question kQueries[] = {{"no_context", no_context, true},
+                                 {"never", never, true},
+                                 {"reset_primary", reset_primary, true},
+                                 {"destroyed", destroyed, true},
+                                 {"elapsed_cost", elapsed_cost, true},
+                                 {"crash", crash, false},
+                                 {"hang", hang, false}};
 
 /// In a child: the parent never uses the driver, of which a fork would be bad for the next one.
 void ask_in_child(const Question& question) {
@@ -252,7 +254,7 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "there is no driver: libcuda.so.1 cannot be loaded\n");
     return 77;
   }
-  for (const Question& question : kQuestions) {
+  for (const Question& question : kQueries) {
     bool wanted = count == 1 && question.is_asked_always;
     for (int at = 1; at < count; ++at) { wanted = wanted || std::strcmp(arguments[at], question.name) == 0; }
     if (wanted) { ask_in_child(question); }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The contexts of gpu_simulator.cpp: a primary one, which cudaDeviceReset() makes again at the same place, others, and green ones. A
+// The contexts of gpu_simulator.cpp: a primary one, which cudaDeviceReset() makes again at the same place, others, and
+// green ones. A
 // context is current to a thread, and a thread begins without one.
 #include "device/gpu_simulator.hpp"
 
@@ -17,13 +18,13 @@ SimulatedContext primary{1, nullptr};
 
 /// The contexts of a thread. It has nothing to destroy: a thread that ends may still call.
 struct ContextStack {
-  static constexpr std::size_t kMost = 16;
-  SimulatedContext* contexts[kMost];
+  static constexpr std::size_t kMax = 16;
+  SimulatedContext* contexts[kMax];
   std::size_t count;
 
   SimulatedContext* top() const { return count == 0 ? nullptr : contexts[count - 1]; }
   int push(SimulatedContext* context) {
-    if (count == kMost) { std::abort(); }  // somebody does not pop
+    if (count == kMax) { std::abort(); }  // somebody does not pop
     contexts[count++] = context;
     return 0;
   }

@@ -18,7 +18,7 @@ void gate(cudaStream_t stream, const volatile int* open) {
   gpu_simulator::driver().simulated_gate(gpu_simulator::simulated(stream), open);
 }
 void clock_step(cudaStream_t, unsigned long long* step) { *step = 1; }
-void fault(cudaStream_t stream) { gpu_simulator::driver().simulated_fault(gpu_simulator::simulated(stream)); }
+void error(cudaStream_t stream) { gpu_simulator::driver().simulated_error(gpu_simulator::simulated(stream)); }
 void primary(cudaStream_t stream, std::uint64_t ns) { spin(stream, ns, nullptr); }
 cudaError_t dependent(cudaStream_t stream, std::uint64_t ns) {
   spin(stream, ns, nullptr);

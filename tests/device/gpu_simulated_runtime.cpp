@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The application's side of gpu_simulator.cpp: as much of CUDA's runtime as the checks on a GPU and the training step of the examples
+// The application's side of gpu_simulator.cpp: as much of CUDA's runtime as the checks on a GPU and the training step
+// of the examples
 // call.
 #include "device/gpu_simulated_device.hpp"
 

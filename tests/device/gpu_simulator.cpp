@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libcuda.so.1 whose device is a simulation in real time: streams are queues of work of known length, events are stamped when the work
-// before them would be done. With it the checks on a GPU run without one, so that they themselves are checked. The application's side is
+// A libcuda.so.1 whose device is a simulation in real time: streams are queues of work of known length, events are
+// stamped when the work
+// before them would be done. With it the checks on a GPU run without one, so that they themselves are checked. The
+// application's side is
 // gpu_simulated_runtime.cpp. It knows what those checks need, and no more.
 #include "device/gpu_simulator.hpp"
 
@@ -186,7 +188,8 @@ void submit(SimulatedStream* stream, SimulatedStream::Item item) {
   if (real.queue.front().function == nullptr) { advance(real); }  // such work waits until somebody asks for it
 }
 
-/// What may not be done while a stream is captured: it ends captures of this thread, and as all are global here, of others.
+/// What may not be done while a stream is captured: it ends captures of this thread, and as all are global here, of
+/// others.
 int harm_captures() {
   if (capture_mode == 2) { return 0; }
   int error = 0;
@@ -370,7 +373,7 @@ void simulated_call(SimulatedStream* stream, long long ns, void (*function)(void
 void simulated_gate(SimulatedStream* stream, const volatile int* open) {
   submit(stream, {SimulatedStream::Kind::gate, 0, 0, nullptr, open, nullptr});
 }
-void simulated_fault(SimulatedStream* stream) {
+void simulated_error(SimulatedStream* stream) {
   submit(stream, {SimulatedStream::Kind::fault, 0, 0, nullptr, nullptr, nullptr});
 }
 /// The same without a kernel: until the host has written something there.

@@ -71,8 +71,8 @@ void soak(long count) {
   say("G11", takt::detail::format("regions without a span, of {}", spans.entered), "0",
       takt::detail::format("{} lost, {} pending, {} skipped", spans.lost, spans.pending, losses("device_skipped")),
       spans.timed == spans.entered && spans.entered != 0);
-  tell("G11", "regions a second, 4 threads with 2 streams each",
-       takt::detail::format("{:.0f}", static_cast<double>(count) / (taken / 1e9)));
+  report("G11", "regions a second, 4 threads with 2 streams each",
+         takt::detail::format("{:.0f}", static_cast<double>(count) / (taken / 1e9)));
   say("G11", "events made after the first tenth", "0", events < 0 ? "not counted" : takt::detail::format("{}", made),
       events >= 0 && made == 0);
   say("G11", "calls in that time that wait for the device", "0",

@@ -33,7 +33,7 @@ unsigned long long device_clock_step() {
 void clocks() {
   constexpr int kRounds = 400;
   constexpr int kPairs = 256;
-  tell("G1", "smallest step of %globaltimer", takt::detail::format("{} ns", device_clock_step()));
+  report("G1", "smallest step of %globaltimer", takt::detail::format("{} ns", device_clock_step()));
   const Stream stream;
   std::vector<cudaEvent_t> events(2 * kPairs);
   for (cudaEvent_t& event : events) { REQUIRE_CUDA(cudaEventCreate(&event)); }
@@ -49,9 +49,9 @@ void clocks() {
   }
   for (cudaEvent_t event : events) { REQUIRE_CUDA(cudaEventDestroy(event)); }
   const double median = percentile(spans, 0.5);
-  tell("G1", takt::detail::format("span without work, {} pairs in a row", spans.size()),
-       takt::detail::format("median {}, 99 % below {}, most {}", micro(median), micro(percentile(spans, 0.99)),
-                            micro(spans.back())));
+  report("G1", takt::detail::format("span without work, {} pairs in a row", spans.size()),
+         takt::detail::format("median {}, 99 % below {}, most {}", micro(median), micro(percentile(spans, 0.99)),
+                              micro(spans.back())));
   double step = spans.back();
   for (std::size_t at = 1; at < spans.size(); ++at) {
     if (spans[at] > spans[at - 1]) { step = std::min(step, spans[at] - spans[at - 1]); }
@@ -104,15 +104,15 @@ void known_lengths(const std::string& id) {
   const auto span = [&](std::size_t at) { return static_cast<double>(timers[at].stats(Inner).total_ns); };
   const auto own = [&](std::size_t at) { return static_cast<double>(stamps[at].end - stamps[at].begin); };
   for (std::size_t length = 0; length < std::size(kLengths); ++length) {
-    double least = 1e18;
-    double most = -1e18;
+    double min = 1e18;
+    double max = -1e18;
     for (std::size_t at = length * kTimes; at < (length + 1) * kTimes; ++at) {
-      least = std::min(least, span(at) - own(at));
-      most = std::max(most, span(at) - own(at));
+      min = std::min(min, span(at) - own(at));
+      max = std::max(max, span(at) - own(at));
     }
     say(id, takt::detail::format("span less the kernel's own clock, {} us", kLengths[length] / kMicro),
         takt::detail::format("0 to 6 us, less a step of that clock ({:.0f} ns)", step),
-        takt::detail::format("{} to {}", micro(least), micro(most)), least >= -step && most <= 6000);
+        takt::detail::format("{} to {}", micro(min), micro(max)), min >= -step && max <= 6000);
   }
   const double slope = (span(kAll - 1) - span(0)) / (own(kAll - 1) - own(0));
   say(id, "rate of spans against that clock", "within 1e-4 of 1", takt::detail::format("1 {:+.2e}", slope - 1),

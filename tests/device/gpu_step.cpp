@@ -55,16 +55,16 @@ void compare(int pieces) {
   if (pieces <= 10) {
     say("G10", what + ", beside one with none", "at most 0.5 % more", percent(by_regions), by_regions <= 0.005);
   } else {
-    tell("G10", what + ", beside one with none", percent(by_regions));
+    report("G10", what + ", beside one with none", percent(by_regions));
   }
-  tell("G10", what + ": by as many pairs of bare cuEventRecord", percent(by_events));
+  report("G10", what + ": by as many pairs of bare cuEventRecord", percent(by_events));
   say("G10", what + ", beside these", "at most 0.5 % more", percent(beside), beside <= 0.005);
 }
 
 }  // namespace
 
-void steps(int most) {
-  for (int pieces = 1; pieces <= most; pieces *= 10) { compare(pieces); }
+void steps(int max) {
+  for (int pieces = 1; pieces <= max; pieces *= 10) { compare(pieces); }
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(Piece);
   say("G10", "spans of all these regions that are missing", "0",

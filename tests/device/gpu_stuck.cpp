@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A stream that stands still. G11: a region on it holds nobody up. G13: how much its queue takes before the driver holds up
+// A stream that stands still. G11: a region on it holds nobody up. G13: how much its queue takes before the driver
+// holds up
 // whoever records, and all of it that Takt uses.
 #include "device/gpu_check.hpp"
 
@@ -15,8 +16,8 @@
 namespace gpu_check {
 namespace {
 
-constexpr int kStuck = 3000;         // regions: more than may wait for a stream
-constexpr std::size_t kMost = 6000;  // records: more than any queue is known to take
+constexpr int kStuck = 3000;        // regions: more than may wait for a stream
+constexpr std::size_t kMax = 6000;  // records: more than any queue is known to take
 constexpr std::size_t kFew = 256;
 constexpr double kHeldNs = 100e6;
 constexpr takt::Key Stuck{"Stuck", takt::Kind::compute};
@@ -163,7 +164,7 @@ void stuck() {
 }
 
 void depth() {
-  std::vector<cudaEvent_t> events(kMost);
+  std::vector<cudaEvent_t> events(kMax);
   for (cudaEvent_t& event : events) { REQUIRE_CUDA(cudaEventCreate(&event)); }
   Asker asker;
   const auto taken = records_on_stuck(events);
@@ -171,13 +172,13 @@ void depth() {
   for (cudaEvent_t event : events) { REQUIRE_CUDA(cudaEventDestroy(event)); }
   const bool held = taken.back() > kHeldNs;
   const std::size_t entries = held ? taken.size() - 1 : taken.size();
-  tell("G13", "records that stand in a stream's queue before the next one holds up the host",
-       held ? takt::detail::format("{}", entries) : takt::detail::format("more than {}", entries));
-  tell("G13", "a record on a stream that stands still, median of the first 256",
-       median_of(taken, 0, std::min(kFew, entries)));
-  tell("G13", "the same, of the last 256 before the host is held",
-       median_of(taken, entries - std::min(kFew, entries), entries));
-  tell("G13", "slowest question of another thread about another stream meanwhile", micro(asked));
+  report("G13", "records that stand in a stream's queue before the next one holds up the host",
+         held ? takt::detail::format("{}", entries) : takt::detail::format("more than {}", entries));
+  report("G13", "a record on a stream that stands still, median of the first 256",
+         median_of(taken, 0, std::min(kFew, entries)));
+  report("G13", "the same, of the last 256 before the host is held",
+         median_of(taken, entries - std::min(kFew, entries), entries));
+  report("G13", "slowest question of another thread about another stream meanwhile", micro(asked));
   regions_on_stuck(Deep, 1);
   const std::uint64_t records = 2 * spans_of(Deep).timed;
   say("G13", "records of Takt's that stand in the queue of one stream", takt::detail::format("below {}", entries),

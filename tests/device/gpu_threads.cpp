@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions on several threads. G9: their rate, beside that of bare records. G14: threads that have no context of the device.
+// Regions on several threads. G9: their rate, beside that of bare records. G14: threads that have no context of the
+// device.
 #include "cuda_api.hpp"
 #include "device/gpu_check.hpp"
 
@@ -63,9 +64,9 @@ void threads(int regions) {
   const auto ours = rate(regions, [] { return [](cudaStream_t stream) { takt::Scope s(OnThreads, stream); }; });
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(OnThreads);
-  tell("G9", "8 threads with 8 streams each, pairs of bare cuEventRecord a second together",
-       takt::detail::format("{:.0f}", bare));
-  tell("G9", "the same with regions", takt::detail::format("{:.0f}", ours));
+  report("G9", "8 threads with 8 streams each, pairs of bare cuEventRecord a second together",
+         takt::detail::format("{:.0f}", bare));
+  report("G9", "the same with regions", takt::detail::format("{:.0f}", ours));
   const std::string without =
       takt::detail::format("{} lost, {} pending, {} skipped", spans.lost, spans.pending, losses("device_skipped"));
   say("G9", "the same, regions without a span", "0", without, spans.entered != 0 && spans.entered == spans.timed);

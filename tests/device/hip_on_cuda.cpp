@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libamdhip64 that calls libcuda.so.1: with it the HIP backend's own code times streams of an NVIDIA GPU. A stream or an event
+// A libamdhip64 that calls libcuda.so.1: with it the HIP backend's own code times streams of an NVIDIA GPU. A stream
+// or an event
 // of HIP is CUDA's own handle here. The last error is kept as by HIP 7 (errors only, and "not ready" is none), or with
 // HIP_ON_CUDA=6 as by those before (every call sets it, also one that succeeds).
 //
-// Compiled a second time with HIP_HEADER, beside AMD's header: a function that is not as declared there does not compile.
+// Compiled a second time with HIP_HEADER, beside AMD's header: a function that is not as declared there does not
+// compile.
 #include "hip_on_cuda.hpp"
 #include "base/driver_library.hpp"
 

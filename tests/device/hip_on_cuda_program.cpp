@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program that times regions on HIP streams by a libamdhip64 which is CUDA underneath (hip_on_cuda.cpp), whose driver is the
+// A program that times regions on HIP streams by a libamdhip64 which is CUDA underneath (hip_on_cuda.cpp), whose
+// driver is the
 // fake one. What it prints has to be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
 #include <takt/backends/hip.hpp>
 #include <takt/session.hpp>
@@ -88,7 +89,7 @@ void errors(const Application& hip) {
   hip.last();
 }
 
-void fault(const Application& hip) {
+void error(const Application& hip) {
   ihipStream_t* const stream = hip.stream();
   int device = 0;
   hip.hold(1);
@@ -117,7 +118,7 @@ int main(int count, char** arguments) {
     takt::Session session("device");
     if (what == "times") { times(hip); }
     if (what == "errors") { errors(hip); }
-    if (what == "fault") { fault(hip); }
+    if (what == "fault") { error(hip); }
     if (what == "capture") { capture(hip); }
   }
   std::printf("misuses %d\n", hip.misuses());

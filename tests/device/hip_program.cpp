@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program that times regions on HIP streams and looks at HIP's last error in between. What it prints has to be the same with
+// A program that times regions on HIP streams and looks at HIP's last error in between. What it prints has to be the
+// same with
 // Takt and without (TAKT_DISABLE=1). device_test.py runs it, on a library without a device and on fake ones.
 #include <takt/backends/hip.hpp>
 #include <takt/graph.hpp>

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Any bytes as the values of the variables that Takt reads and as the name of the run. The input is a list of records, each
+// Any bytes as the values of the variables that Takt reads and as the name of the run. The input is a list of records,
+// each
 // a byte that picks the variable and what follows up to the next newline. Builds with libFuzzer, or with
 // standalone_main.cpp.
 #include "base/environment.hpp"
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "process/process.hpp"
 #include "session/run_identity.hpp"
 
@@ -96,7 +97,7 @@ void check_line(const char* line, void*) {
 }
 
 void check_options(const SessionOptions& options) {
-  require(!options.directory.empty(), "there is a folder");
+  require(!options.directory.empty(), "there is a directory");
   require(options.exit_timeout.count() >= 0 && options.period.count() >= 10 && options.warmup >= 0,
           "times and counts in their range");
   require(options.memory_bytes >= 1U << 20U && options.memory_bytes <= std::size_t{1} << 40U, "memory in its range");
@@ -114,7 +115,7 @@ void check_run(const RunInfo& run) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   support::ScopedEnvironment environment;
-  detail::forget_faults();
+  detail::forget_errors();
   set_error_handler(check_line);
   std::string_view input(reinterpret_cast<const char*>(data), size);
   std::string name;

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Any bytes as the segments of a journal. The input is a list of records, each a byte that says what to make of what follows
-// up to the next newline: bytes as they are, an undamaged frame with them as its payload, a header, a real journal cut off
+// Any bytes as the segments of a journal. The input is a list of records, each a byte that says what to make of what
+// follows
+// up to the next newline: bytes as they are, an undamaged frame with them as its payload, a header, a real journal cut
+// off
 // or with bytes changed, the next segment. Builds with libFuzzer, or with standalone_main.cpp.
 #include "journal/journal_reader.hpp"
 #include "journal/journal_writer.hpp"

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Any bytes as a merged file. The input is a list of records, each a byte that says what to make of what follows up to the
-// next newline: an entry of some name; a header with bytes changed; an extended header of these words; bytes as they are;
+// Any bytes as a merged file. The input is a list of records, each a byte that says what to make of what follows up to
+// the
+// next newline: an entry of some name; a header with bytes changed; an extended header of these words; bytes as they
+// are;
 // the file cut off. Builds with libFuzzer, or with standalone_main.cpp.
 #include "cli/journal_peek.hpp"
 #include "cli/merged_file.hpp"
@@ -64,7 +66,7 @@ std::string made_of(unsigned char what, std::string_view rest) {
     return tar_header({name, TarEntry::kFile, rest.size(), static_cast<std::int64_t>(number)}) + padded_to_blocks(rest);
   }
   if (what < 120) {
-    const char type = what < 80 ? TarEntry::kFolder : TarEntry::kFile;
+    const char type = what < 80 ? TarEntry::kDirectory : TarEntry::kFile;
     return tar_header({std::string(rest), type, number, static_cast<std::int64_t>(number) << 50U});
   }
   std::string header = tar_header({"run/rank-0/journal-00000.tjl", TarEntry::kFile, rest.size(), 0});
@@ -93,7 +95,7 @@ void check(const MergedFile& file, std::uint64_t bytes) {
       }
     }
   }
-  for (const std::string& line : file.remarks()) {
+  for (const std::string& line : file.warnings()) {
     require(line.find_first_of("\n\x1b") == std::string::npos, "remarks are printable");
   }
 }
@@ -123,9 +125,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(*file, bytes.size());
   for (const auto& [run, ranks] : file->runs()) {
     for (const auto& [rank, files] : ranks) {
-      const auto folder = merged_folder(file, run, rank);
-      peek_journal(*folder);
-      JournalReader reader(folder);
+      const auto directory = merged_directory(file, run, rank);
+      peek_journal(*directory);
+      JournalReader reader(directory);
       takt::Snapshot snapshot;
       reader.finish(snapshot);
     }

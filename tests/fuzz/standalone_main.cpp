@@ -5,7 +5,8 @@
 //
 //     environment_fuzz [--runs <N>] [--seed <S>|random] [<file>...]
 //
-// replays the files, or without any runs N inputs made from the seed (1), which it prints. Input number i has the seed S + i, so
+// replays the files, or without any runs N inputs made from the seed (1), which it prints. Input number i has the seed
+// S + i, so
 // that the one that failed is run alone by --runs 1 --seed <the last one printed>.
 #include <cstddef>
 #include <cstdint>
@@ -28,21 +29,21 @@ namespace {
 
 char g_now[64] = "";  // what runs now, ready to be written by a signal handler
 
-void tell_what_ran() { [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, g_now, std::strlen(g_now)); }
+void report_what_ran() { [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, g_now, std::strlen(g_now)); }
 
-extern "C" void tell_and_die(int number) {
-  tell_what_ran();
+extern "C" void report_and_die(int number) {
+  report_what_ran();
   ::raise(number);  // SA_RESETHAND: the second one ends the program as it would have
 }
 
 void install_handlers() {
   struct sigaction action = {};
-  action.sa_handler = tell_and_die;
+  action.sa_handler = report_and_die;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
   for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
     ::sigaction(number, &action, nullptr);
   }
-  if (__sanitizer_set_death_callback != nullptr) { __sanitizer_set_death_callback(tell_what_ran); }
+  if (__sanitizer_set_death_callback != nullptr) { __sanitizer_set_death_callback(report_what_ran); }
 }
 
 /// Bytes of which half are such as parsers care about, in records that now and then are long.

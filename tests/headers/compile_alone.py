@@ -12,11 +12,11 @@ import subprocess
 import sys
 import tempfile
 
-INCLUDE_FOLDERS = ("include", "backends/include", "exporters/include")
+INCLUDE_DIRS = ("include", "backends/include", "exporters/include")
 # What a training file includes has to work without exceptions and run-time type information.
 TIMING = ("takt/takt.hpp", "takt/timer.hpp", "takt/scope.hpp", "takt/key.hpp", "takt/summary.hpp", "takt/stream.hpp",
           "takt/graph.hpp")
-TIMING_FOLDERS = ("takt/backends/", "takt/detail/")
+TIMING_DIRS = ("takt/backends/", "takt/detail/")
 NEEDS_EXCEPTIONS = "takt/detail/torch_"  # as libtorch does
 # With a libtorch, which the hostile macros would break: tests/torch compiles them.
 TORCH = ("takt/torch.hpp", "takt/detail/torch_observer.hpp")
@@ -25,8 +25,8 @@ HOSTILE = "#define I 42\n#define small char\n#define B0 0\n#define major(x) x\n#
 
 
 def public_headers(root):
-    for folder in INCLUDE_FOLDERS:
-        base = root / folder
+    for directory in INCLUDE_DIRS:
+        base = root / directory
         for path in sorted(base.rglob("*.hpp")):
             if (name := path.relative_to(base).as_posix()) not in TORCH:
                 yield name
@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--standard", required=True)
-    parser.add_argument("--mpi", help="the folder of mpi.h; without it the header that includes it is left out")
+    parser.add_argument("--mpi", help="the directory of mpi.h; without it the header that includes it is left out")
     parser.add_argument("--timing-only", action="store_true", help="timing headers, -fno-exceptions -fno-rtti")
     parser.add_argument("--together", action="store_true", help="one unit with all of them")
     parser.add_argument("--everything", action="store_true", help="with every warning of clang's but for older standards")
@@ -46,19 +46,19 @@ def main():
     headers = [name for name in public_headers(arguments.root) if arguments.mpi or name != "takt/mpi.hpp"]
     flags = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror", "-fsyntax-only"]
     if arguments.timing_only:
-        headers = [name for name in headers if name in TIMING or name.startswith(TIMING_FOLDERS)]
+        headers = [name for name in headers if name in TIMING or name.startswith(TIMING_DIRS)]
         headers = [name for name in headers if not name.startswith(NEEDS_EXCEPTIONS)]
         flags += ["-fno-exceptions", "-fno-rtti"]
     if arguments.everything:
         flags += ["-Weverything", "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-unused-macros"]
     if not headers:
         sys.exit("no header found")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         units = []
         for names in [headers + headers[::-1]] if arguments.together else [[name, name] for name in headers]:
-            units.append(str(pathlib.Path(folder, f"unit_{len(units)}.cpp")))
+            units.append(str(pathlib.Path(directory, f"unit_{len(units)}.cpp")))
             pathlib.Path(units[-1]).write_text(HOSTILE + "".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
-        includes = [f"-I{arguments.root / path}" for path in INCLUDE_FOLDERS]
+        includes = [f"-I{arguments.root / path}" for path in INCLUDE_DIRS]
         includes += [f"-isystem{arguments.mpi}"] if arguments.mpi else []
         command = [arguments.compiler, f"-std=c++{arguments.standard}", *flags, *includes, *units]
         status = subprocess.run(command, check=False).returncode

@@ -6,12 +6,12 @@ import pathlib
 import re
 import sys
 
-from compile_alone import INCLUDE_FOLDERS
+from compile_alone import INCLUDE_DIRS
 
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    headers = [path for folder in INCLUDE_FOLDERS for path in sorted((root / folder).rglob("*.hpp"))]
+    headers = [path for directory in INCLUDE_DIRS for path in sorted((root / directory).rglob("*.hpp"))]
     defined = [(path, name) for path in headers
                for name in re.findall(r"^\s*#\s*define\s+(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)]
     problems = [f"{path.relative_to(root)}: {name} does not begin with TAKT_" for path, name in defined

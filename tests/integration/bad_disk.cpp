@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Preloaded, it is a bad disk, as BAD_DISK says. Each call that went wrong leaves a byte in the file that BAD_DISK_SIGN names.
+// Preloaded, it is a bad disk, as BAD_DISK says. Each call that went wrong leaves a byte in the file that
+// BAD_DISK_SIGN names.
 //   count   nothing goes wrong: each write() to a journal leaves a byte
 //   hang    never confirms anything: fdatasync() does not come back
 //   sync    does not confirm: the first fdatasync() fails with EIO, those after it do not

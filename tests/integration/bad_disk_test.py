@@ -71,16 +71,16 @@ class BadDisk(rig.Case):
         self.assertTrue(self.summary()["finished"])
 
     def segments(self):
-        return len(list(self.folder().glob("journal-*.tjl")))
+        return len(list(self.directory().glob("journal-*.tjl")))
 
     def check_journal(self, losses):
         """All that was recorded can be read, with these losses declared."""
-        report = json.loads(self.takt("report", "--json", self.folder()))
+        report = json.loads(self.takt("report", "--json", self.directory()))
         summary = report["runs"][0]["summary"]
         self.assertTrue(summary["finished"])
         self.assertEqual(rig.calls(summary, "Batch"), 8)
         self.assertEqual(summary["losses"], losses)
-        steps = csv.DictReader(io.StringIO(self.takt("report", "--steps", self.folder())))
+        steps = csv.DictReader(io.StringIO(self.takt("report", "--steps", self.directory())))
         self.assertEqual([int(row["step"]) for row in steps if row["path"] == "Batch/IO"], list(range(8)))
 
     def takt(self, *words):
@@ -100,7 +100,7 @@ class BadDisk(rig.Case):
         self.assertRegex(ended.err, "^takt: cannot keep for good .*: Input/output error.*\n$")
         self.assertEqual(self.segments(), 2)
         self.check_journal([{"what": "not_confirmed", "where": "journal", "count": 1}])
-        check = subprocess.run([COMMAND, "check", self.folder()], capture_output=True, text=True, check=False, timeout=60)
+        check = subprocess.run([COMMAND, "check", self.directory()], capture_output=True, text=True, check=False, timeout=60)
         self.assertEqual(check.returncode, 1)
         self.assertIn("lost: declared: 1 x not_confirmed (journal)", check.stdout)
 
@@ -125,11 +125,11 @@ class BadDisk(rig.Case):
         self.assertEqual(self.calls(), 40)
         self.assertEqual(self.segments(), 2)  # nothing is left of those that failed
         self.assertIn(": No space left on device", ended.err)
-        report = json.loads(self.takt("report", "--json", self.folder()))["runs"][0]
+        report = json.loads(self.takt("report", "--json", self.directory()))["runs"][0]
         self.assertTrue(report["summary"]["finished"])
         made = 3 + 40 * steps + 5
         self.assertEqual(rig.calls(report["summary"], "Batch"), made)
-        rows = csv.DictReader(io.StringIO(self.takt("report", "--steps", self.folder())))
+        rows = csv.DictReader(io.StringIO(self.takt("report", "--steps", self.directory())))
         return ended, report["summary"], made, [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
 
     @unittest.skipIf(COMMAND is None, "the command takt is not built")
@@ -157,7 +157,7 @@ class BadDisk(rig.Case):
         server = tracking.TrackingServer()
         self.addCleanup(server.stop)
         for _ in range(2):
-            done = subprocess.run([COMMAND, "sync", self.folder()], capture_output=True, text=True, check=False,
+            done = subprocess.run([COMMAND, "sync", self.directory()], capture_output=True, text=True, check=False,
                                   timeout=60 * rig.SLACK, env=rig.environment(MLFLOW_TRACKING_URI=server.url))
             self.assertEqual(done.returncode, 4, done)
             told = re.search("of what the run recorded, ([^a-z]+) steps or metrics were lost", done.stderr)

@@ -22,13 +22,13 @@ class BadJob(rig.Case):
             self.assertEqual(done.returncode, status, f"{words}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
         return done
 
-    def runs_of(self, *folders, status=0):
-        return json.loads(self.takt("report", "--json", *folders, status=status).stdout)["runs"]
+    def runs_of(self, *directories, status=0):
+        return json.loads(self.takt("report", "--json", *directories, status=status).stdout)["runs"]
 
     def rank(self, number, *words, world=3, run_id="job", **env):
         self.run_program(*(words or ("names",)), TAKT_RUN_ID=run_id, TAKT_RANK=number, TAKT_WORLD_SIZE=world, **env)
-        [folder] = self.runs.glob(f"command-{run_id}/rank-{number}-*")
-        return folder
+        [directory] = self.runs.glob(f"command-{run_id}/rank-{number}-*")
+        return directory
 
     def test_a_rank_of_another_run_is_reported_by_itself(self):
         for number in (0, 1):
@@ -42,7 +42,7 @@ class BadJob(rig.Case):
         self.assertIn("1 of 3 ranks are not in this report: 2\n", out)
         self.assertIn("2 of 3 ranks are not in this report: 0, 1\n", out)
 
-    def test_every_command_tells_ranks_of_two_runs_in_one_folder_apart(self):
+    def test_every_command_tells_ranks_of_two_runs_in_one_directory_apart(self):
         for number in (0, 1):
             self.rank(number)
         other = self.rank(2, run_id="other")
@@ -85,10 +85,10 @@ class BadJob(rig.Case):
         self.assertRegex(out, r"\nerase.* 2 of 3\n")
 
     def test_a_journal_that_is_cut_off_anywhere_costs_its_own_rank_alone(self):
-        folder = self.rank(1)
+        directory = self.rank(1)
         for number in (0, 2):
             self.rank(number)
-        [journal] = folder.glob("journal-*.tjl")
+        [journal] = directory.glob("journal-*.tjl")
         whole = journal.read_bytes()
         [before] = self.runs_of(self.runs)
         figures = {each["rank"]: each["paths"] for each in before["ranks"]}
@@ -106,7 +106,7 @@ class BadJob(rig.Case):
                     self.assertEqual(read[1]["paths"], figures[1], left)
             else:
                 self.assertEqual(done.returncode, 1)
-                self.assertIn(folder.name, done.stderr)
+                self.assertIn(directory.name, done.stderr)
                 self.assertEqual(run["missing_ranks"], [1])
         self.assertIn("died", states)
 
@@ -117,8 +117,8 @@ class BadJob(rig.Case):
                    for rank in range(world)]
         for each in started:
             self.assertEqual(each.process.stdout.readline(), "ready\n")
-        [folder] = self.runs.glob(f"*/rank-{victim}-*")
-        self.assertTrue(rig.wait_until(lambda: "Comm" in self.takt("report", folder, status=None).stdout))
+        [directory] = self.runs.glob(f"*/rank-{victim}-*")
+        self.assertTrue(rig.wait_until(lambda: "Comm" in self.takt("report", directory, status=None).stdout))
         os.kill(started[victim].process.pid, signal.SIGKILL)
         for rank, each in enumerate(started):
             self.assertEqual(each.end(60 * rig.SLACK, "" if rank == victim else "go\n").status, -signal.SIGKILL if rank == victim else 0)
@@ -128,7 +128,7 @@ class BadJob(rig.Case):
         out = self.takt("report", self.runs).stdout
         self.assertRegex(out, rf"^rank {victim}: died in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\); last heard of at ")
         self.assertEqual(("\n" + out).count("\nrank "), 1)
-        shutil.rmtree(folder)
+        shutil.rmtree(directory)
         out = self.takt("report", self.runs).stdout
         self.assertIn("63 ranks, took", out)
         self.assertIn(f"1 of 64 ranks are not in this report: {victim}\n", out)

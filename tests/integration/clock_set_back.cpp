@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Preloaded, it sets the clock of the day back by an hour, once the process has read it. Each reading leaves a byte in the file
+// Preloaded, it sets the clock of the day back by an hour, once the process has read it. Each reading leaves a byte in
+// the file
 // that CLOCK_SIGN names.
 #include <atomic>
 #include <cstdlib>

@@ -53,24 +53,24 @@ class Command(rig.Case):
 
     def check_what_is_left(self, log):
         begun = struct.unpack("q", log.read_bytes())[0]
-        folder = self.folder()
-        if not list(folder.glob("journal-*.tjl")):
+        directory = self.directory()
+        if not list(directory.glob("journal-*.tjl")):
             return 0  # killed before the first period
-        if self.takt_status("report", folder) == 1:
+        if self.takt_status("report", directory) == 1:
             return 0  # likewise, with a file that has no frame yet
-        report = self.report(folder)
+        report = self.report(directory)
         self.assertEqual(self.rank_of(report)["state"], "died")
         steps = rig.calls(report["summary"], "Batch")
         self.assertLessEqual(steps, begun)
         self.assertLessEqual(rig.calls(report["summary"], "Batch/Forward/Comm"), begun)
-        rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", folder).stdout)))
+        rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", directory).stdout)))
         numbers = [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
         self.assertEqual(numbers, sorted(set(numbers)))
         # In a sanitized program rows come faster than they are taken, so that some are dropped; the run has to say so.
         missing = len(set(range(numbers[-1] + 1)) - set(numbers)) if numbers else 0
         self.assertLessEqual(missing, 0 if rig.SLACK == 1 else rig.losses(report["summary"], "rows_dropped"))
         self.assertLessEqual(len(numbers), begun)
-        check = self.takt("check", folder, status=1).stdout
+        check = self.takt("check", directory, status=1).stdout
         self.assertIn("the process did not end by itself", check)
         self.assertNotIn("damaged", check)
         return len(numbers)
@@ -184,11 +184,11 @@ class Command(rig.Case):
 
     def test_table_is_the_one_that_the_program_printed(self):
         printed = self.run_program("names").out
-        table = self.takt("report", self.folder()).stdout
+        table = self.takt("report", self.directory()).stdout
         self.assertTrue(table.startswith(printed), f"{printed}\n---\n{table}")
         self.assertIn("rank 0: finished", table)
 
-    def test_steps_are_those_of_the_run_folder(self):
+    def test_steps_are_those_of_the_run_directory(self):
         started = self.start_until_ready("hang")
         started.end(60, "go\n")
         rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", self.runs).stdout)))
@@ -204,7 +204,7 @@ class Command(rig.Case):
         self.assertEqual([each["rank"] for each in report["ranks"]], [0, 1, 3])
         self.assertEqual(report["missing_ranks"], [2, 4])
         self.assertEqual(report["summary"]["paths"][0]["host"]["n"], 3)
-        totals = [self.summary(folder)["paths"][0]["host"]["total_ns"] for folder in self.folders()]
+        totals = [self.summary(directory)["paths"][0]["host"]["total_ns"] for directory in self.directories()]
         self.assertEqual(report["summary"]["paths"][0]["host"]["total_ns"], sum(totals))
         out = self.takt("report", self.runs).stdout
         self.assertIn("3 ranks, took", out)
@@ -247,7 +247,7 @@ class Command(rig.Case):
         self.assertIn("pipeline of 2 stages, which wait for", out)
         self.assertIn("of stage 0", out)
         groups = {json.loads((each / "summary.json").read_text(encoding="utf-8"))["run"]["groups"]["stage"]
-                  for each in self.folders()}
+                  for each in self.directories()}
         self.assertEqual(groups, {0, 1})
 
     def test_of_several_runs_the_newest_and_it_says_so(self):
@@ -315,7 +315,7 @@ class Command(rig.Case):
 
     def damaged(self):
         self.run_program("names", TAKT_PERIOD_MS=10)
-        journal = next(self.folder().glob("journal-*.tjl"))
+        journal = next(self.directory().glob("journal-*.tjl"))
         bytes_ = bytearray(journal.read_bytes())
         bytes_[64 + 40] ^= 0x10  # in the first frame
         journal.write_bytes(bytes_)
@@ -349,9 +349,9 @@ class Command(rig.Case):
                 done = self.takt(word, rank, status=1)
                 self.assertIn("TAKT_JOURNAL", done.stdout + done.stderr)
 
-    def test_folder_that_is_closed_is_not_an_empty_one(self):
+    def test_directory_that_is_closed_is_not_an_empty_one(self):
         self.run_program("names")
-        rank = self.folder()
+        rank = self.directory()
         for closed in (rank, rank.parent, self.runs):
             for given in (rank, rank.parent, self.runs):
                 with self.subTest(closed=closed, given=given):
@@ -364,11 +364,11 @@ class Command(rig.Case):
                     self.assertEqual(done.returncode, 1)
                     self.assertIn("cannot be entered: Permission denied; call takt as the user who ran", done.stderr)
 
-    def test_files_that_nobody_may_read_and_files_in_the_place_of_folders_are_told(self):
+    def test_files_that_nobody_may_read_and_files_in_the_place_of_directories_are_told(self):
         self.run_program("names")
-        journal = next(self.folder().glob("journal-*.tjl"))
-        self.assertIn("is no folder; name the one of the run", self.takt("report", journal, status=1).stderr)
-        self.assertIn("there is no folder", self.takt("report", journal / "deeper", status=1).stderr)
+        journal = next(self.directory().glob("journal-*.tjl"))
+        self.assertIn("is no directory; name the one of the run", self.takt("report", journal, status=1).stderr)
+        self.assertIn("there is no directory", self.takt("report", journal / "deeper", status=1).stderr)
         journal.chmod(0)
         done = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=False,
                               timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
@@ -512,10 +512,10 @@ class Command(rig.Case):
         self.assertEqual(self.sync_on_terminal(100, TERM="dumb"), "")
 
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
-    def test_sync_goes_on_behind_a_folder_that_is_broken(self):
+    def test_sync_goes_on_behind_a_directory_that_is_broken(self):
         for rank in (0, 1):
             self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
-        first, second = sorted(self.folders())
+        first, second = sorted(self.directories())
         (first / "mlflow.json").write_text("nonsense", encoding="utf-8")
         server = TinyServer()
         self.addCleanup(server.stop)
@@ -544,16 +544,16 @@ class Command(rig.Case):
                 done = self.takt("sync", "--to", "tensorboard", self.runs, **env)
                 self.assertRegex(done.stdout, r"values are in .*/events\.out\.tfevents\..*\.takt\n$")
                 self.assertEqual(done.stderr, "")
-        [file], [other] = (list(folder.rglob("events*")) for folder in (self.runs, log))
+        [file], [other] = (list(directory.rglob("events*")) for directory in (self.runs, log))
         self.assertEqual([each.name for each in file.parent.iterdir()], [file.name])
         self.assertEqual(file.read_bytes(), other.read_bytes())
-        self.assertEqual(other.parent, log / self.folder().parent.name / self.folder().name)
+        self.assertEqual(other.parent, log / self.directory().parent.name / self.directory().name)
         whole, number = file.read_bytes(), file.stat().st_ino
         os.truncate(file, 100)  # as a killed program may leave it
         self.takt("sync", "--to", "tensorboard", self.runs)
         self.assertEqual(file.read_bytes(), whole)
         self.assertNotEqual(file.stat().st_ino, number)
-        os.rename(self.folder(), self.folder().with_name("rank-0-0-9"))
+        os.rename(self.directory(), self.directory().with_name("rank-0-0-9"))
         self.takt("sync", "--to", "tensorboard", self.runs, TAKT_TENSORBOARD_DIR=log)
         self.assertEqual((log / other.parent.parent.name / "rank-0-0-9" / other.name).read_bytes(), whole)
         [file] = self.runs.rglob("events*")
@@ -563,7 +563,7 @@ class Command(rig.Case):
 
     def test_sync_to_tensorboard_leaves_other_ranks_to_all_ranks(self):
         self.run_program("names", TAKT_RANK=1, TAKT_WORLD_SIZE=2, TAKT_RUN_ID="x")
-        lease = self.folder() / "tensorboard.lease"
+        lease = self.directory() / "tensorboard.lease"
         lease.mkdir()  # as a lease that nobody can have
         self.assertIn("rank 0 speaks", self.takt("sync", "--to", "tensorboard", self.runs).stdout)
         lease.rmdir()
@@ -587,19 +587,19 @@ class Command(rig.Case):
     def test_pipes_and_links_in_the_place_of_files_are_not_waited_for(self):
         for run in ("one", "two"):
             self.run_program("names", TAKT_RUN_ID=run)
-        folder, other = self.folders()
-        os.mkfifo(folder / "mlflow.json")
+        directory, other = self.directories()
+        os.mkfifo(directory / "mlflow.json")
         if os.environ.get("HAS_MLFLOW"):
-            done = self.takt("sync", folder, status=1, MLFLOW_TRACKING_URI="http://127.0.0.1:1")
+            done = self.takt("sync", directory, status=1, MLFLOW_TRACKING_URI="http://127.0.0.1:1")
             self.assertIn("mlflow.json cannot be read", done.stderr)
-        segment = next(folder.glob("journal-*.tjl"))
+        segment = next(directory.glob("journal-*.tjl"))
         segment.unlink()
         os.mkfifo(segment)
-        self.takt("report", folder, status=1)
+        self.takt("report", directory, status=1)
         self.assertIn("the newest of 2 runs", self.takt("check", self.runs).stdout)
         segment.unlink()
         segment.symlink_to(next(other.glob("journal-*.tjl")))
-        self.takt("report", folder, status=1)
+        self.takt("report", directory, status=1)
 
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
     def test_sync_outlives_a_reader_that_has_left(self):
@@ -621,34 +621,34 @@ class Command(rig.Case):
         self.takt("scaling", "--json", "--csv", self.runs, status=2)
         self.run_program("names", TAKT_RUN_ID="one")
         self.assertIn("counts no samples", self.takt("scaling", self.runs, status=1).stderr)
-        self.assertIn("there is no folder", self.takt("scaling", self.runs / "none", status=1).stderr)
+        self.assertIn("there is no directory", self.takt("scaling", self.runs / "none", status=1).stderr)
 
     # Time line
 
     def test_predictions_are_set_beside_the_measurements_of_a_run(self):
-        folder = self.scratch / "run" / "rank-0-0-1"
-        folder.mkdir(parents=True)
-        folder.joinpath("results.csv").write_text("name,latency_ms,energy_j,runs\nnet b8,4,2,30\nnet b16,10,,30\nother,1,1,30\n")
+        directory = self.scratch / "run" / "rank-0-0-1"
+        directory.mkdir(parents=True)
+        directory.joinpath("results.csv").write_text("name,latency_ms,energy_j,runs\nnet b8,4,2,30\nnet b16,10,,30\nother,1,1,30\n")
         predictions = self.scratch / "predictions.csv"
         predictions.write_text("latency_ms,name\n5,net b8\n9,net b16\n1,unknown\n")
-        run = self.takt("predict-check", predictions, folder.parent)
+        run = self.takt("predict-check", predictions, directory.parent)
         self.assertIn("net b8             4          5  25.00 %", run.stdout)
         self.assertIn("latency_ms: mean absolute percentage error 17.50 %, no interval: it takes 3, n = 2", run.stdout)
         self.assertIn("1 predicted and not measured: unknown", run.stderr)
         self.assertIn("1 measured and not predicted: other", run.stderr)
-        document = json.loads(self.takt("predict-check", "--json", predictions, folder.parent).stdout)
+        document = json.loads(self.takt("predict-check", "--json", predictions, directory.parent).stdout)
         self.assertEqual(document["latency_ms"]["mape"], 0.175)
         self.assertIsNone(document["energy_j"]["mape"])
-        drawn = self.takt("predict-check", "--color", "always", predictions, folder.parent).stdout
+        drawn = self.takt("predict-check", "--color", "always", predictions, directory.parent).stdout
         self.assertTrue(drawn.startswith("\x1b[1mlatency_ms"), drawn)
-        narrow = self.takt("predict-check", "--width", 40, predictions, folder.parent).stdout
+        narrow = self.takt("predict-check", "--width", 40, predictions, directory.parent).stdout
         self.assertLessEqual(max(map(len, narrow.splitlines())), 40)
         predictions.write_text("name,latency_ms\nnet b8,4\nnet b16,\x1b[2J\n")
-        run = self.takt("predict-check", predictions, folder.parent, status=1)
+        run = self.takt("predict-check", predictions, directory.parent, status=1)
         self.assertIn("predictions.csv, line 3: latency_ms is '?[2J', which is no number of 0 or more", run.stderr)
-        folder.joinpath("results.csv").unlink()
-        folder.joinpath("results.csv").symlink_to(predictions)
-        self.assertIn("a symbolic link", self.takt("predict-check", predictions, folder.parent, status=1).stderr)
+        directory.joinpath("results.csv").unlink()
+        directory.joinpath("results.csv").symlink_to(predictions)
+        self.assertIn("a symbolic link", self.takt("predict-check", predictions, directory.parent, status=1).stderr)
 
     def test_trace_has_the_steps_and_what_was_open(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
@@ -669,17 +669,17 @@ class Command(rig.Case):
     def test_trace_without_a_file_is_named_after_the_run(self):
         for rank in (0, 1):
             self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
-        for words, name in (([self.runs], "command-two.trace.json"), ([self.folders()[1]], "command-two.trace.json"),
+        for words, name in (([self.runs], "command-two.trace.json"), ([self.directories()[1]], "command-two.trace.json"),
                             ([self.runs, "--rank", 1], "command-two.rank-1.trace.json")):
             done = self.takt("trace", *words)
             self.assertTrue(done.stdout.startswith(f"{name}: "), done.stdout)
             self.assertIn("traceEvents", json.loads((self.scratch / name).read_text(encoding="utf-8")))
         self.takt("merge", self.runs, "-o", "all.tar")
         self.assertTrue(self.takt("trace", "all.tar").stdout.startswith("command-two.trace.json: "))
-        self.takt("trace", ".", cwd=self.folders()[0])
-        self.assertTrue((self.folders()[0] / "command-two.trace.json").exists())
+        self.takt("trace", ".", cwd=self.directories()[0])
+        self.assertTrue((self.directories()[0] / "command-two.trace.json").exists())
         odd = self.runs / ".o\x1b[2J"
-        self.folders()[0].parent.rename(odd)
+        self.directories()[0].parent.rename(odd)
         self.assertTrue(self.takt("trace", odd).stdout.startswith("run.o__2J.trace.json: "))
 
     def test_trace_replaces_a_time_line_of_takts_and_nothing_else(self):
@@ -688,17 +688,17 @@ class Command(rig.Case):
         file.touch()
         for _ in range(2):
             self.takt("trace", self.runs, "-o", file)
-        pipe, folder, link, other = (self.scratch / name for name in ("pipe", "folder", "link", "other"))
+        pipe, directory, link, other = (self.scratch / name for name in ("pipe", "directory", "link", "other"))
         os.mkfifo(pipe)
-        folder.mkdir()
+        directory.mkdir()
         link.symlink_to(file)
         other.write_text("mine", encoding="utf-8")
-        for each in (pipe, folder, link, other):
+        for each in (pipe, directory, link, other):
             with self.subTest(each.name):
                 done = self.takt("trace", self.runs, "-o", each, status=1)
                 self.assertIn("is no time line of Takt's: it is left alone; name another file with -o", done.stderr)
         self.assertEqual(other.read_text(encoding="utf-8"), "mine")
-        self.assertTrue(pipe.is_fifo() and link.is_symlink() and folder.is_dir())
+        self.assertTrue(pipe.is_fifo() and link.is_symlink() and directory.is_dir())
 
     def test_trace_of_several_ranks_has_a_process_for_each(self):
         for rank in (0, 2):

@@ -96,7 +96,8 @@ std::uint64_t losses_of(const takt::Snapshot& snapshot, const std::string& what)
   return count;
 }
 
-/// 3 000 coroutines, all of them suspended inside a region between two rounds, and resumed by another of four threads each.
+/// 3 000 coroutines, all of them suspended inside a region between two rounds, and resumed by another of four threads
+/// each.
 int many_on_four_threads() {
   // What ends on another thread copies what is open: under a sanitizer that takes minutes.
   constexpr std::size_t kMany = takt_test::kSanitized ? 1000 : 3000;

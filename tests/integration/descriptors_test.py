@@ -20,7 +20,7 @@ class Descriptors(rig.Case):
                                      "close", stdin=subprocess.PIPE, TAKT_TRACE=1, TAKT_SIGTERM=1, TAKT_PERIOD_MS=10)
                 self.assertEqual(started.process.stdout.readline(), "ready\n")
                 names = ("journal-00000.tjl", "steps.csv.part", "trace.json.part")
-                self.assertTrue(rig.wait_until(lambda: all((self.folder() / each).exists() for each in names)), "no files")
+                self.assertTrue(rig.wait_until(lambda: all((self.directory() / each).exists() for each in names)), "no files")
                 ended = started.end(60, "go\n")
                 self.assertEqual(ended.status, 0, ended)
                 self.assertIn("closed 1", ended.out)
@@ -33,7 +33,7 @@ class Descriptors(rig.Case):
                 self.assertEqual(sorted({int(row["step"]) for row in self.steps()}), list(range(55)))
                 self.assert_no_parts()
 
-    def test_a_run_folder_that_is_moved_gets_all_files_and_says_where_it_is(self):
+    def test_a_run_directory_that_is_moved_gets_all_files_and_says_where_it_is(self):
         for background in (["by-hand"], []):
             with self.subTest(background):
                 self.runs = self.scratch / f"moved {len(background)}"
@@ -41,8 +41,8 @@ class Descriptors(rig.Case):
                                      stdin=subprocess.PIPE, TAKT_TRACE=1, TAKT_HTML=1, TAKT_PERIOD_MS=10)
                 for name in ("first", "second"):
                     self.assertEqual(started.process.stdout.readline(), "ready\n")
-                    self.assertTrue(rig.wait_until(lambda: (self.folder() / "journal-00000.tjl").exists()), "no journal")
-                    self.folder().parent.rename(self.runs / name)
+                    self.assertTrue(rig.wait_until(lambda: (self.directory() / "journal-00000.tjl").exists()), "no journal")
+                    self.directory().parent.rename(self.runs / name)
                     started.process.stdin.write("go\n")
                     started.process.stdin.flush()
                 ended = started.end(60, "")
@@ -50,11 +50,11 @@ class Descriptors(rig.Case):
                 self.assertIn("closed 1", ended.out)
                 self.assertIn(f"files: {self.runs}/second/rank-0-", ended.out)
                 self.assertEqual(ended.err, "")
-                self.assertEqual(self.folder().parent.name, "second")
-                self.assertEqual({each.name for each in self.folder().iterdir()},
+                self.assertEqual(self.directory().parent.name, "second")
+                self.assertEqual({each.name for each in self.directory().iterdir()},
                                  {"journal-00000.tjl", "steps.csv", "summary.json", "trace.json", "run.html"})
                 self.assertEqual(rig.calls(self.summary(), "Batch"), 55)
-                self.assertEqual(self.summary()["run"]["directory"], str(self.folder()))
+                self.assertEqual(self.summary()["run"]["directory"], str(self.directory()))
                 self.assertEqual(len({row["step"] for row in self.steps()}), 55)
                 self.assert_no_parts()
 
@@ -63,9 +63,9 @@ class Descriptors(rig.Case):
         ended = started.end(120, "")
         self.assertEqual(ended.status, 0, ended)
         self.assertIn("open 0", ended.out)
-        self.assertEqual(len(self.folders()), 201)
-        for folder in self.folders():
-            self.assertTrue((folder / "summary.json").exists(), folder)
+        self.assertEqual(len(self.directories()), 201)
+        for directory in self.directories():
+            self.assertTrue((directory / "summary.json").exists(), directory)
 
     def close_streams(self, *numbers):
         def close():
@@ -78,7 +78,7 @@ class Descriptors(rig.Case):
         done = subprocess.run(command, check=False, timeout=60 * rig.SLACK, close_fds=True, preexec_fn=self.close_streams(0, 1, 2),
                               env=rig.environment(TAKT_DIR=self.runs, TAKT_TRACE=1))
         self.assertEqual(done.returncode, 0)
-        for path in self.folder().iterdir():
+        for path in self.directory().iterdir():
             text = path.read_bytes()
             self.assertNotIn(b"printed", text, path)
             self.assertNotIn(b"complained", text, path)

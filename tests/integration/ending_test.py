@@ -83,9 +83,9 @@ class Ending(rig.Case):
 
     def died(self, way, where, status=-signal.SIGABRT, **env):
         """What the summary says of what it died of, at which place."""
-        before = set(self.folders())
+        before = set(self.directories())
         self.end(way, status, **env)
-        (self.last,) = set(self.folders()) - before
+        (self.last,) = set(self.directories()) - before
         summary = self.summary(self.last)
         self.assertEqual((summary["finished"], summary["failed"], summary["killed"]), (True, True, False))
         self.assert_no_parts(self.last)
@@ -127,13 +127,13 @@ class Ending(rig.Case):
         self.assertEqual(uncaught["message"], "")
 
     def test_without_another_thread_the_session_s_own_writes_it_down(self):
-        before = set(self.folders())
+        before = set(self.directories())
         ended = self.start("uncaught_without_threads_left", ENDING="uncaught_without_threads_left", TAKT_PERIOD_MS=100).end(60)
         if ended.status == 77:
             self.skipTest("cannot become somebody who has a limit on threads")
         self.assertEqual(ended.status, -signal.SIGABRT, ended)
-        (folder,) = set(self.folders()) - before
-        (death,) = self.frames(UNCAUGHT, folder)  # all that the somebody may still write to
+        (directory,) = set(self.directories()) - before
+        (death,) = self.frames(UNCAUGHT, directory)  # all that the somebody may still write to
         self.assertIn(b"out of data", death)
 
     def test_terminate_handlers_of_the_program_are_called_as_ever(self):
@@ -145,31 +145,31 @@ class Ending(rig.Case):
         self.end("uncaught_by_second_session", 7)
         self.assertEqual(self.ended.err.splitlines()[1:], ["mine"])
         self.assertIn("not the first Session of this process", self.ended.err)
-        deaths = [self.summary(folder)["uncaught"] for folder in self.folders() if folder.parent.name.startswith("second")]
+        deaths = [self.summary(directory)["uncaught"] for directory in self.directories() if directory.parent.name.startswith("second")]
         self.assertEqual([death["message"] for death in deaths], ["second"])
 
     def test_an_exception_that_is_none_of_the_session_s_is_left_alone(self):
         self.end("uncaught_after_close", -signal.SIGABRT)
         self.assertEqual((self.summary()["failed"], self.summary()["uncaught"]), (False, None))
-        before = set(self.folders())
+        before = set(self.directories())
         self.end("uncaught_in_forked_child", 3)
-        (folder,) = set(self.folders()) - before
-        self.assertEqual((self.summary(folder)["failed"], self.summary(folder)["uncaught"]), (False, None))
+        (directory,) = set(self.directories()) - before
+        self.assertEqual((self.summary(directory)["failed"], self.summary(directory)["uncaught"]), (False, None))
 
     def test_switched_off_an_exception_is_only_a_death(self):
         for env in ({"TAKT_UNCAUGHT": 0}, {"TAKT_EXIT_MS": 0}):
             with self.subTest(env):
-                before = set(self.folders())
+                before = set(self.directories())
                 self.end("uncaught_with_threads", -signal.SIGABRT, **env)
-                (folder,) = set(self.folders()) - before
+                (directory,) = set(self.directories()) - before
                 if COMMAND is not None:
-                    self.assertIn("rank 0: died, its journal does not say where; last heard of at ", self.takt(0, "report", folder))
+                    self.assertIn("rank 0: died, its journal does not say where; last heard of at ", self.takt(0, "report", directory))
 
     def test_killed_as_soon_as_there_is_a_session(self):
         self.end("killed_at_once", -signal.SIGKILL, TAKT_PERIOD_MS=3_600_000)
-        self.assertEqual([file.name for file in self.folder().iterdir()], ["journal-00000.tjl"])
+        self.assertEqual([file.name for file in self.directory().iterdir()], ["journal-00000.tjl"])
         if COMMAND is not None:
-            self.assertIn("rank 0: died, its journal does not say where; last heard of at ", self.takt(0, "report", self.folder()))
+            self.assertIn("rank 0: died, its journal does not say where; last heard of at ", self.takt(0, "report", self.directory()))
 
     def test_session_made_before_main(self):
         self.end("global_session")
@@ -196,13 +196,13 @@ class Ending(rig.Case):
     def test_cut_off_in_the_middle(self):
         for way, status in (("_exit", 3), ("quick_exit", 3), ("abort", -signal.SIGABRT)):
             with self.subTest(way):
-                before = set(self.folders())
+                before = set(self.directories())
                 self.end(way, status)
-                (folder,) = set(self.folders()) - before
-                self.assertEqual(len(self.steps(folder, "steps.csv.part")), 3)
+                (directory,) = set(self.directories()) - before
+                self.assertEqual(len(self.steps(directory, "steps.csv.part")), 3)
                 self.assertEqual(self.ended.out, "")
                 if COMMAND is not None:
-                    self.check_journal(folder)
+                    self.check_journal(directory)
 
     def takt(self, status, *words):
         done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
@@ -210,15 +210,15 @@ class Ending(rig.Case):
         self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
         return done.stdout
 
-    def check_journal(self, folder):
+    def check_journal(self, directory):
         """It reads up to the last period, and says where the program was."""
-        check = self.takt(1, "check", folder)
+        check = self.takt(1, "check", directory)
         self.assertIn("the process did not end by itself", check)
         for word in ("damaged", "missing", "declared"):
             self.assertNotIn(word, check)
-        report = self.takt(0, "report", folder)
+        report = self.takt(0, "report", directory)
         self.assertRegex(report, r"rank 0: died in Batch, open [\d.]+ \w+ \(thread main\); last heard of at ")
-        steps = self.takt(0, "report", "--steps", folder).splitlines()
+        steps = self.takt(0, "report", "--steps", directory).splitlines()
         self.assertEqual(len(steps), 1 + 3)
 
     def test_cut_off_with_background_threads(self):

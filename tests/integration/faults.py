@@ -126,7 +126,7 @@ class Faults:
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(re.findall(r"result (\S+)", ended.out), [self.trained(self.steps_made)], ended)
         self.assertNotIn(self.SECRET, ended.out + ended.err)
-        self.check_journal(self.folder(), self.steps_made)
+        self.check_journal(self.directory(), self.steps_made)
         return ended, "delivered 1" in ended.out
 
     TRAINED = {}
@@ -144,13 +144,13 @@ class Faults:
         return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
                               env=rig.environment(**env))
 
-    def journal_steps(self, folder):
-        rows = csv.DictReader(io.StringIO(self.takt("report", "--steps", folder).stdout))
+    def journal_steps(self, directory):
+        rows = csv.DictReader(io.StringIO(self.takt("report", "--steps", directory).stdout))
         return [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
 
-    def check_journal(self, folder, steps):
-        self.assertEqual(self.journal_steps(folder), list(range(steps)))
-        self.assertIn("whole, nothing lost", self.takt("check", folder).stdout)
+    def check_journal(self, directory, steps):
+        self.assertEqual(self.journal_steps(directory), list(range(steps)))
+        self.assertIn("whole, nothing lost", self.takt("check", directory).stdout)
         for path in self.scratch.rglob("*"):
             if path.is_file():
                 self.assertNotIn(self.SECRET.encode(), path.read_bytes(), path)
@@ -243,7 +243,7 @@ class Faults:
             self.assertTrue(self.met.wait(30 * rig.SLACK))
             for _ in range(3):
                 self.make(STEPS)
-                self.assertTrue(rig.wait_until(lambda: len(self.journal_steps(self.folder())) == self.steps_made, 10 if rig.SLACK == 1 else 2))
+                self.assertTrue(rig.wait_until(lambda: len(self.journal_steps(self.directory())) == self.steps_made, 10 if rig.SLACK == 1 else 2))
             ended, delivered = self.finish()
             self.assertFalse(delivered)
             self.over.set()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Brings packages from PyPI into a folder of the build, once. Where PyPI cannot be reached the test is skipped."""
+"""Brings packages from PyPI into a directory of the build, once. Where PyPI cannot be reached the test is skipped."""
 
 import os
 import subprocess
@@ -32,20 +32,20 @@ def install(python, what, *arguments):
         run_pip(python, what, "install", "--quiet", "--no-compile", *arguments)
 
 
-def fetch(what, packages, folder):
+def fetch(what, packages, directory):
     """A virtual environment with `packages`, made again where an earlier build wanted others; returns its Python."""
-    python = str(folder / "bin" / "python")
-    ready, listed = folder / "takt-ready", "\n".join(packages)
+    python = str(directory / "bin" / "python")
+    ready, listed = directory / "takt-ready", "\n".join(packages)
     if not ready.exists() or ready.read_text(encoding="utf-8") != listed:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
         install(python, what, *packages)
         ready.write_text(listed, encoding="utf-8")
     return python
 
 
-def become(python, folder, *command):
+def become(python, directory, *command):
     """`python` of fetch() instead of this one. The bytecode of what it imports, which is a small part of what was installed, is
     kept, and not beside the sources of the tests."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = str(directory / "bytecode")
     os.execv(python, [python, *command])

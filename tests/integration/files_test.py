@@ -19,18 +19,18 @@ class Files(rig.Case):
         for word in words:
             self.assertIn(word, lines[0])
 
-    def test_folder_that_cannot_be_made(self):
+    def test_directory_that_cannot_be_made(self):
         (self.scratch / "file").write_text("mine", encoding="utf-8")
         for place in ("file", "file/below", "file/below/that"):
             with self.subTest(place):
                 ended = self.run_program("steps", 3, "close", TAKT_DIR=self.scratch / place, TAKT_TRACE=1)
-                self.assert_one_line(ended, "cannot make the folder", "Not a directory", "set TAKT_DIR",
+                self.assert_one_line(ended, "cannot make the directory", "Not a directory", "set TAKT_DIR",
                                      ". The run goes on in memory.")
                 self.assertIn("Takt: run, run ", ended.out)
                 self.assertIn("closed 0", ended.out)
         self.assertEqual((self.scratch / "file").read_text(encoding="utf-8"), "mine")
 
-    def test_folder_of_the_run_that_is_a_link_is_refused(self):
+    def test_directory_of_the_run_that_is_a_link_is_refused(self):
         elsewhere = self.scratch / "elsewhere"
         elsewhere.mkdir()
         self.runs.mkdir()
@@ -45,12 +45,12 @@ class Files(rig.Case):
             with self.subTest(oct(umask)):
                 shutil.rmtree(self.runs, ignore_errors=True)
                 self.run_program("steps", 3, TAKT_TRACE=1, TAKT_HTML=1, prepare=lambda mask=umask: os.umask(mask))
-                folder = self.folder()
-                for each in (self.runs, folder.parent, folder):
+                directory = self.directory()
+                for each in (self.runs, directory.parent, directory):
                     self.assertEqual(stat.S_IMODE(each.stat().st_mode), 0o700, each)
-                names = sorted(file.name for file in folder.iterdir())
+                names = sorted(file.name for file in directory.iterdir())
                 self.assertEqual(names, ["journal-00000.tjl", "run.html", "steps.csv", "summary.json", "trace.json"])
-                for file in folder.iterdir():
+                for file in directory.iterdir():
                     self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600, file)
 
     def test_disk_is_full(self):
@@ -91,7 +91,7 @@ class Files(rig.Case):
         self.assertEqual(rig.losses(self.summary(), "not_exported"), 0)
         self.assert_no_parts()
 
-    def test_folder_that_is_taken_away(self):
+    def test_directory_that_is_taken_away(self):
         started = self.start("by-hand", "steps", 3, "poll", "wait", "steps", 3, "poll", "close", stdin=subprocess.PIPE,
                              TAKT_EXIT_MS=300)
         self.assertEqual(started.process.stdout.readline(), "ready\n")
@@ -144,11 +144,11 @@ class Files(rig.Case):
         ended = self.run_program("steps", 3, stdout=writing, TAKT_EXIT_MS=500)
         self.assertLess(ended.seconds, 0.5 + rig.LATE)
 
-    def test_run_folders_are_where_the_program_was_started(self):
+    def test_run_directories_are_where_the_program_was_started(self):
         ended = self.run_program("steps", 3, TAKT_DIR="here", prepare=lambda: os.chdir(self.scratch))
         self.runs = self.scratch / "here"
-        self.assertEqual(self.summary()["run"]["directory"], str(self.folder()))
-        self.assertIn(str(self.folder()), ended.out)
+        self.assertEqual(self.summary()["run"]["directory"], str(self.directory()))
+        self.assertIn(str(self.directory()), ended.out)
 
 
 if __name__ == "__main__":

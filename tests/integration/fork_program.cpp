@@ -56,7 +56,8 @@ takt::SessionOptions of_parent() {
   return options;
 }
 
-/// The child goes on as if it were the parent, and ends through exit() or by returning with the parent's Session on its stack.
+/// The child goes on as if it were the parent, and ends through exit() or by returning with the parent's Session on
+/// its stack.
 int child_goes_on(bool returns) {
   takt::Session session("parent", of_parent());
   steps(10);

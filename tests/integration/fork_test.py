@@ -12,16 +12,16 @@ class Fork(rig.Case):
     def recorded(self, ended, what="steps"):
         return int(ended.out.split(f"{what} ")[1].split()[0])
 
-    def assert_parents_run(self, ended, folder=None):
+    def assert_parents_run(self, ended, directory=None):
         """Exactly what the parent recorded, once."""
-        summary = self.summary(folder)
+        summary = self.summary(directory)
         batches = self.recorded(ended)
         self.assertEqual(rig.calls(summary, "Batch"), batches)
         self.assertEqual(rig.calls(summary, "Batch/Forward"), batches)
         self.assertEqual(sum(each["steps"] for each in summary["series"]), batches)
         self.assertFalse(summary["failed"])
         self.assertEqual(summary["params"], {})
-        self.assert_no_parts(folder)
+        self.assert_no_parts(directory)
         return summary
 
     def test_child_that_exits_leaves_the_parents_run_alone(self):
@@ -40,7 +40,7 @@ class Fork(rig.Case):
 
     def test_child_with_a_run_of_its_own(self):
         ended = self.run_program("child_session", TAKT_TRACE=1)
-        parent, child = sorted(self.folders(), key=lambda folder: "child" in str(folder))
+        parent, child = sorted(self.directories(), key=lambda directory: "child" in str(directory))
         self.assert_parents_run(ended, parent)
         own = self.summary(child)
         self.assertEqual(own["run"]["name"], "child")
@@ -64,7 +64,7 @@ class Fork(rig.Case):
         ended = self.run_program("storm", 200 if rig.SLACK == 1 else 20, timeout=120 * rig.SLACK, TAKT_PERIOD_MS=10, TAKT_TABLE=0)
         summary = self.assert_parents_run(ended)
         self.assertEqual(rig.calls(summary, "work"), self.recorded(ended, "work"))
-        self.assertEqual(len(self.folders()), 1)
+        self.assertEqual(len(self.directories()), 1)
         self.assertEqual(ended.err, "")
 
     @unittest.skipIf("OWN_ALLOCATOR" in os.environ, "a child of threads that allocate may hang in a sanitizer's allocator")

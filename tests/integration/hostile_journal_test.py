@@ -204,11 +204,11 @@ class HostileJournal(rig.Case):
     def setUp(self):
         super().setUp()
         self.run_program("hang", stdin=subprocess.DEVNULL)
-        self.run_folder = self.folder()
-        self.real = (self.run_folder / "journal-00000.tjl").read_bytes()
+        self.run_directory = self.directory()
+        self.real = (self.run_directory / "journal-00000.tjl").read_bytes()
 
     def commands(self):
-        run = self.run_folder
+        run = self.run_directory
         yield ("report", run), {}
         yield ("report", "--json", run), {}
         yield ("report", "--steps", run), {}
@@ -242,11 +242,11 @@ class HostileJournal(rig.Case):
             self.assertLessEqual(len(journal.bytes), MOST_BYTES * 1.05)
             for words, variables in self.commands():
                 with self.subTest(shape=shape.__name__, words=words):
-                    for made in (self.scratch / "wandb", self.scratch / "events", self.run_folder / "tensorboard"):
+                    for made in (self.scratch / "wandb", self.scratch / "events", self.run_directory / "tensorboard"):
                         shutil.rmtree(made, ignore_errors=True)
-                    for path in self.run_folder.iterdir():
+                    for path in self.run_directory.iterdir():
                         path.unlink()
-                    (self.run_folder / "journal-00000.tjl").write_bytes(journal.bytes)
+                    (self.run_directory / "journal-00000.tjl").write_bytes(journal.bytes)
                     status, took, used, said = self.cost_of(words, variables)
                     if "SHOW_COSTS" in os.environ:
                         print(f"{shape.__name__:32} {words[0]:8} {str(words[1])[:8]:8} {status:3} {took:6.2f} s {used >> 20:5} MiB "

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The hot path makes no system call, takes no lock and allocates nothing: counted, not timed. Allocations and locks are
-// counted by functions in front of those of the C library, system calls by a filter of the kernel that kills whoever makes
+// counted by functions in front of those of the C library, system calls by a filter of the kernel that kills whoever
+// makes
 // one. Exit status 77: the kernel does not let this process have a filter.
 //   hot_path_program                                       a run without files; its events are where they cost least
-//   hot_path_program mlflow|mantik|wandb <url> <folder>    with files, and an exporter that sends there: says "ready" when it
+//   hot_path_program mlflow|mantik|wandb <url> <directory>    with files, and an exporter that sends there: says
+// "ready" when it
 //                                                          does, and counts from the next line of its standard input on
 #include <takt/backends/cpu.hpp>
 #include <takt/session.hpp>
@@ -188,7 +190,7 @@ bool detects() {
 
 /// False for one that was not built.
 bool add_exporter([[maybe_unused]] takt::Session& session, const std::string& name, const std::string& url,
-                  const std::string& folder) {
+                  const std::string& directory) {
 #ifdef HAS_MLFLOW
   if (name == "mlflow" || name == "mantik") {
     takt::MlflowOptions options;
@@ -198,7 +200,7 @@ bool add_exporter([[maybe_unused]] takt::Session& session, const std::string& na
       options.mantik.username = "ada";
       options.mantik.password = "secret";
       options.mantik.api_url = url;
-      options.mantik.token_file = folder + "/tokens.json";
+      options.mantik.token_file = directory + "/tokens.json";
     }
     options.every_step = true;
     session.add(takt::MlflowExporter(options));
@@ -208,7 +210,7 @@ bool add_exporter([[maybe_unused]] takt::Session& session, const std::string& na
 #ifdef HAS_WANDB
   if (name == "wandb") {
     takt::WandbOptions options;
-    options.directory = folder;
+    options.directory = directory;
     options.base_url = url;
     options.api_key = std::string(40, 'k');
     options.every_step = true;
@@ -216,7 +218,7 @@ bool add_exporter([[maybe_unused]] takt::Session& session, const std::string& na
     return true;
   }
 #endif
-  std::printf("no exporter %s for %s and %s\n", name.c_str(), url.c_str(), folder.c_str());
+  std::printf("no exporter %s for %s and %s\n", name.c_str(), url.c_str(), directory.c_str());
   return false;
 }
 
@@ -279,14 +281,14 @@ int run_alone() {
   return 1;
 }
 
-int run_with(const std::string& exporter, const std::string& url, const std::string& folder) {
+int run_with(const std::string& exporter, const std::string& url, const std::string& directory) {
   constexpr std::chrono::milliseconds kTime(300);  // many periods
   takt::SessionOptions options;
-  options.directory = folder;
+  options.directory = directory;
   options.table = false;
   options.period = std::chrono::milliseconds(10);
   takt::Session session("hot path", options);
-  if (!add_exporter(session, exporter, url, folder)) { return 2; }
+  if (!add_exporter(session, exporter, url, directory)) { return 2; }
   takt::Timer<takt::CpuBackend> timer;
   train_for(session, kTime);
   time(timer, 1000);

@@ -106,7 +106,7 @@ class InferenceProxy(rig.Case):
                                      TAKT_RUN_ID="two")
             shapes.append(int(re.search(r"output data shape \((\d+),\)", ended.out)[1]))
         self.assertEqual(sorted(shapes), [250, 251])
-        self.assertEqual(len(self.folders()), 2)
+        self.assertEqual(len(self.directories()), 2)
 
     def test_the_same_seed_gives_the_same_data(self):
         self.make_data("--nodes", "50", "--seed", "3")

@@ -28,8 +28,8 @@ LOST_NS = PERIOD_MS * 1e6 + 250e6 * rig.SLACK
 class Killed:
     """A program that was killed, with the server it had. Its steps by its own log, with their ends in ns."""
 
-    def __init__(self, folder, server, ends):
-        self.folder = folder
+    def __init__(self, directory, server, ends):
+        self.directory = directory
         self.server = server
         self.ends = ends
         self.steps = []  # in the journal
@@ -54,10 +54,10 @@ class Kill(rig.Case):
         self.assertTrue(rig.wait_until(server.is_idle))
         records = log.read_bytes()
         ends = [end for _, end in struct.iter_unpack("qq", records[:len(records) // 16 * 16])]
-        return Killed(self.folder(), server, ends)
+        return Killed(self.directory(), server, ends)
 
     def check_journal(self, killed):
-        done = subprocess.run([COMMAND, "report", "--steps", killed.folder], capture_output=True, text=True, check=False,
+        done = subprocess.run([COMMAND, "report", "--steps", killed.directory], capture_output=True, text=True, check=False,
                               timeout=60 * rig.SLACK, env=rig.environment())
         # Before the first period has passed there is nothing to read.
         rows = csv.DictReader(io.StringIO(done.stdout)) if done.returncode == 0 else ()
@@ -73,14 +73,14 @@ class Kill(rig.Case):
 
     def begin_sync(self, killed):
         """It waits a second before it takes the place of the dead, in which others can be killed."""
-        killed.sync = rig.Started([COMMAND, "sync", "--every-step", killed.folder], self.environment(killed.server), subprocess.DEVNULL,
+        killed.sync = rig.Started([COMMAND, "sync", "--every-step", killed.directory], self.environment(killed.server), subprocess.DEVNULL,
                                   subprocess.PIPE, 64 * rig.MIB, None)
         self.addCleanup(killed.sync.kill)
 
     def check_sync(self, killed):
         ended = killed.sync.end(60 * rig.SLACK)
         if "about to deliver it" in ended.err:  # killed in the middle of saying that it delivers
-            lease = killed.folder / "mlflow.lease"
+            lease = killed.directory / "mlflow.lease"
             self.assertEqual((ended.status, lease.read_bytes()), (3, b""))
             os.utime(lease, (0, 0))
             self.begin_sync(killed)
@@ -113,7 +113,7 @@ class Kill(rig.Case):
 
     def check_run_of_sigterm(self, server):
         """All that is in the journal is at the server, each once."""
-        killed = Killed(self.folder(), server, [])
+        killed = Killed(self.directory(), server, [])
         self.begin_sync(killed)
         self.assertEqual(killed.sync.end(60 * rig.SLACK).status, 0)
         run = server.only_run()

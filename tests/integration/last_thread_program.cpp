@@ -124,7 +124,7 @@ void* go_on(void*) {
   leave_main();
 }
 
-int close_and_tell(bool threads) {
+int close_and_report(bool threads) {
   no_threads = !threads;
   takt::Session session("last", often());
   steps(3);
@@ -132,7 +132,8 @@ int close_and_tell(bool threads) {
   return closed ? 4 : 3;  // stdout may take nothing
 }
 
-/// Its frame is left before the thread is cancelled: AddressSanitizer keeps variables of frames that are cut off by that.
+/// Its frame is left before the thread is cancelled: AddressSanitizer keeps variables of frames that are cut off by
+/// that.
 template <class Work>
 [[gnu::noinline]] void call(Work& work) {
   work();
@@ -234,8 +235,8 @@ int end_by(const std::string& way) {
   if (way == "closed_session") { closed_session(false); }
   if (way == "closed_session_stuck") { closed_session(true); }
   if (way == "other_thread") { other_thread(); }
-  if (way == "with_threads") { return close_and_tell(true); }
-  if (way == "without_threads") { return close_and_tell(false); }
+  if (way == "with_threads") { return close_and_report(true); }
+  if (way == "without_threads") { return close_and_report(false); }
   if (way == "cancelled_message") { return cancelled_message(); }
   if (way == "cancelled_close") { return cancelled_close(); }
   if (way == "cancelled_open") { return cancelled_open(); }

@@ -128,7 +128,7 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
                 server = self.serve(self.at(route, self.hang()))
                 self.begin(server.url)
                 self.assertTrue(self.met.wait(30 * rig.SLACK))
-                self.assertTrue(rig.wait_until(lambda: self.journal_steps(self.folder()) == list(range(STEPS))))
+                self.assertTrue(rig.wait_until(lambda: self.journal_steps(self.directory()) == list(range(STEPS))))
                 self.assertEqual(len(list(self.scratch.glob(".mantik/*.lease"))), 1)
                 self.program.kill()
                 self.program.end(60 * rig.SLACK)

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// All memory that a process with a Session takes, to its last byte: what is recorded, and every copy that is made of it while it is
-// collected, written and closed. Every allocation is counted; the most that there ever was at one time has to stay within the
+// All memory that a process with a Session takes, to its last byte: what is recorded, and every copy that is made of
+// it while it is
+// collected, written and closed. Every allocation is counted; the most that there ever was at one time has to stay
+// within the
 // bound that docs/concepts.md gives.
 //   memory_program <what> <most>: status 0 where that was at most so many times SessionOptions::memory_bytes
 //   sparse: as many keys as there can be, each with one duration of every length
@@ -27,14 +29,14 @@
 namespace {
 
 std::atomic<std::size_t> now{0};
-std::atomic<std::size_t> most{0};
+std::atomic<std::size_t> max{0};
 
 void* counted(void* memory) {
   if (memory == nullptr) { return nullptr; }
   const std::size_t bytes = ::malloc_usable_size(memory) + sizeof(std::size_t);  // with malloc's own
   const std::size_t sum = now.fetch_add(bytes) + bytes;
-  std::size_t before = most.load();
-  while (sum > before && !most.compare_exchange_weak(before, sum)) {}
+  std::size_t before = max.load();
+  while (sum > before && !max.compare_exchange_weak(before, sum)) {}
   return memory;
 }
 
@@ -55,7 +57,7 @@ void* aligned(std::size_t bytes, std::align_val_t alignment) {
 }
 
 constexpr int kOctaves = 40;
-constexpr int kMostKeys = 3900;
+constexpr int kMaxKeys = 3900;
 
 const takt::Key& key(int number) {
   return takt::key(("a key of some length, number " + std::to_string(number)).c_str());
@@ -112,18 +114,18 @@ int main(int count, char** arguments) {
   options.exit_timeout = std::chrono::milliseconds(60'000);
   options.background = false;  // so that what happens at one time is the same each time
   takt::Session session("memory", options);
-  if (what == "sparse") { sparse(0, kMostKeys); }
+  if (what == "sparse") { sparse(0, kMaxKeys); }
   if (what == "dense") { dense(700); }
   if (what == "threads") { on_threads(); }
   const std::size_t recorded = now.load();
   session.poll();
   session.poll();
-  const std::size_t polled = most.load();
+  const std::size_t polled = max.load();
   if (!session.close()) { return 1; }
   const double mib = 1U << 20U;
   std::printf("recorded %.1f MiB, with polls at the most %.1f MiB, with close() %.1f MiB, left %.1f MiB\n",
               static_cast<double>(recorded) / mib, static_cast<double>(polled) / mib,
-              static_cast<double>(most.load()) / mib, static_cast<double>(now.load()) / mib);
+              static_cast<double>(max.load()) / mib, static_cast<double>(now.load()) / mib);
   const double bound = (count > 2 ? std::atof(arguments[2]) : 0) * static_cast<double>(options.memory_bytes);
-  return static_cast<double>(most.load()) <= bound ? 0 : 2;
+  return static_cast<double>(max.load()) <= bound ? 0 : 2;
 }

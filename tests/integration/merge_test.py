@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""`takt merge` makes one file of many, from which every command prints what it prints from the folders, and which tar reads."""
+"""`takt merge` makes one file of many, from which every command prints what it prints from the directories, and which tar reads."""
 
 import io
 import json
@@ -28,9 +28,9 @@ class Merge(rig.Case):
             self.assertEqual(done.returncode, status, f"{words}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
         return done
 
-    def merge(self, *folders, name="all.tar", **how):
+    def merge(self, *directories, name="all.tar", **how):
         file = self.scratch / name
-        self.takt("merge", *folders, "-o", file, **how)
+        self.takt("merge", *directories, "-o", file, **how)
         return file
 
     def printed(self, words, run):
@@ -56,14 +56,14 @@ class Merge(rig.Case):
         self.run_program("stage", 0, TAKT_RANK=1, TAKT_TRACE=1, **env)
         killed = self.start("hang", stdin=subprocess.PIPE, TAKT_RANK=2, TAKT_TRACE=1, **env)
         self.assertEqual(killed.process.stdout.readline(), "ready\n")
-        [folder] = self.runs.glob("*/rank-2-*")
-        written = lambda kind, word: word in b"".join(each.read_bytes() for each in folder.glob(kind))
+        [directory] = self.runs.glob("*/rank-2-*")
+        written = lambda kind, word: word in b"".join(each.read_bytes() for each in directory.glob(kind))
         self.assertTrue(rig.wait_until(lambda: written("*.tjl", b"Comm") and written("trace.json.part", b'"Batch"')))
         os.kill(killed.process.pid, signal.SIGKILL)
         killed.end(60 * rig.SLACK)
         self.run_program("stage", 0, TAKT_RANK=3, **env)
-        [folder] = self.runs.glob("*/rank-3-*")
-        journal = next(folder.glob("*.tjl"))
+        [directory] = self.runs.glob("*/rank-3-*")
+        journal = next(directory.glob("*.tjl"))
         bytes_ = bytearray(journal.read_bytes())
         bytes_[len(bytes_) // 2] ^= 0x10
         journal.write_bytes(bytes_)
@@ -79,20 +79,20 @@ class Merge(rig.Case):
         [rank] = run.glob("rank-1-*")
         self.assert_same(rank, file / run.name / rank.name)
 
-    def test_the_newest_attempt_counts_in_a_file_as_in_folders(self):
+    def test_the_newest_attempt_counts_in_a_file_as_in_directories(self):
         for rank, world, attempt in ((0, 3, 0), (1, 3, 0), (2, 3, 0), (0, 2, 1), (1, 2, 1)):
             self.run_program("names", TAKT_RUN_ID="again", RANK=rank, WORLD_SIZE=world, LOCAL_RANK=rank,
                              TORCHELASTIC_RESTART_COUNT=attempt)
         [run] = self.runs.iterdir()
         self.assert_same(run, self.merge(run) / run.name)
 
-    def test_runs_of_a_file_are_listed_compared_and_scaled_like_folders(self):
+    def test_runs_of_a_file_are_listed_compared_and_scaled_like_directories(self):
         for name, ranks in (("one", 1), ("two", 2), ("three", 2)):
             for rank in range(ranks):
                 self.run_program("stage", 0, TAKT_RUN_ID=name, TAKT_RANK=rank, TAKT_WORLD_SIZE=ranks)
         file = self.merge(self.runs)
         text = lambda *words: self.takt(*words, status=None).stdout.replace(str(file), str(self.runs))
-        runs = lambda folder, *names: [folder / f"command-{name}" for name in names]
+        runs = lambda directory, *names: [directory / f"command-{name}" for name in names]
         for words in (["ls"], ["ls", "--json"], ["check"], ["report"], ["report", "--json"]):
             self.assertEqual(text(*words, file), text(*words, self.runs), words)
         self.assertIn("the newest of 3 runs in ", self.takt("report", file).stderr)
@@ -100,10 +100,10 @@ class Merge(rig.Case):
             self.assertEqual(text("diff", *form, *runs(file, "one"), "--", *runs(file, "two"), "--reason", "a test"),
                              text("diff", *form, *runs(self.runs, "one"), "--", *runs(self.runs, "two"), "--reason", "a test"))
         # Nothing counts samples here: what is said of that is the same, too.
-        of_file, of_folders = (self.takt("scaling", *runs(folder, "one", "two"), status=None) for folder in (file, self.runs))
-        self.assertEqual((of_file.returncode, of_file.stderr), (of_folders.returncode, of_folders.stderr))
+        of_file, of_directories = (self.takt("scaling", *runs(directory, "one", "two"), status=None) for directory in (file, self.runs))
+        self.assertEqual((of_file.returncode, of_file.stderr), (of_directories.returncode, of_directories.stderr))
 
-    def test_a_folder_of_runs_may_hold_merged_files(self):
+    def test_a_directory_of_runs_may_hold_merged_files(self):
         for name in ("one", "two"):
             self.run_program("names", TAKT_RUN_ID=name)
         self.takt("merge", self.runs / "command-one", "-o", self.runs / "one.tar")
@@ -117,7 +117,7 @@ class Merge(rig.Case):
         again = self.merge(self.runs)
         self.assertEqual(len(json.loads(self.takt("ls", "--json", again).stdout)["runs"]), 2)
 
-    def test_tar_reads_the_file_and_its_folders_are_the_ones_that_went_in(self):
+    def test_tar_reads_the_file_and_its_directories_are_the_ones_that_went_in(self):
         run = self.job()
         file = self.merge(run)
         with tarfile.open(file) as tar:
@@ -146,13 +146,13 @@ class Merge(rig.Case):
         done = self.takt("sync", "--to", "tensorboard", file, status=1)
         self.assertEqual(done.stderr.count("\n"), 1)
         [_, command] = re.findall(r"\((tar .*)\), and (.*)\n", done.stderr)[0]
-        out = self.scratch / "FOLDER"
+        out = self.scratch / "DIR"
         out.mkdir()
         subprocess.run(re.findall(r"\((tar .*)\)", done.stderr)[0], shell=True, check=True, cwd=self.scratch)
-        self.assertEqual(command, "call takt sync FOLDER/<run id>")
-        self.takt("sync", "--to", "tensorboard", "FOLDER/command-job")
-        [folder] = {each.parent.parent for each in out.rglob("events*")}
-        self.assertTrue(folder.name.startswith("rank-0-"), folder)
+        self.assertEqual(command, "call takt sync DIR/<run id>")
+        self.takt("sync", "--to", "tensorboard", "DIR/command-job")
+        [directory] = {each.parent.parent for each in out.rglob("events*")}
+        self.assertTrue(directory.name.startswith("rank-0-"), directory)
 
     def test_a_rank_that_goes_on_is_named_and_what_it_has_is_in(self):
         started = self.start("hang", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10)
@@ -180,7 +180,7 @@ class Merge(rig.Case):
         self.assertEqual(sorted(each.name for each in self.scratch.glob("*.part*")), [])
         self.takt("merge", status=2)
         self.takt("merge", self.runs, status=2)
-        self.assertIn("there is no folder", self.takt("merge", "nowhere", "-o", "x", status=1).stderr)
+        self.assertIn("there is no directory", self.takt("merge", "nowhere", "-o", "x", status=1).stderr)
         self.assertIn("name another file with -o", self.takt("merge", self.runs, "-o", "no/x", status=1).stderr)
 
     def test_a_file_that_is_cut_off_anywhere_says_so_and_the_rest_is_read(self):

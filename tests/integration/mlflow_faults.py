@@ -19,9 +19,9 @@ class MlflowFaults(faults.Faults):
     def asked(self, server):
         return server.requests
 
-    def sync(self, server, folder=None, lacking=0):
+    def sync(self, server, directory=None, lacking=0):
         server.fault = lambda *_: None
-        done = self.takt("sync", folder or self.folder(), **self.credentials(server.url))
+        done = self.takt("sync", directory or self.directory(), **self.credentials(server.url))
         self.assertEqual(done.returncode, 4 if lacking else 0, f"{done.stdout}\n{done.stderr}")
 
     def check_all_once(self, server, lacking=0):

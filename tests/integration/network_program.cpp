@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains in small and sends it to MLflow, or with a WANDB_API_KEY to W&B. Each line of its standard input is a number of steps to
-// make, answered with "done <steps so far>"; at the end of the input it says "result <bits of what was trained>" and "delivered 0"
+// Trains in small and sends it to MLflow, or with a WANDB_API_KEY to W&B. Each line of its standard input is a number
+// of steps to
+// make, answered with "done <steps so far>"; at the end of the input it says "result <bits of what was trained>" and
+// "delivered 0"
 // or "delivered 1".
-//   network_program endless <log>: steps until it is killed; in the log, two numbers a step: the step, and when it ended, in ns
+//   network_program endless <log>: steps until it is killed; in the log, two numbers a step: the step, and when it
+// ended, in ns
 //   of CLOCK_MONOTONIC
 #include <takt/exporters/mlflow.hpp>
 #ifdef HAS_WANDB

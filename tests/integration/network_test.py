@@ -124,8 +124,8 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
         ended = [each.end(60 * rig.SLACK) for each in programs]
         delivered = sum("delivered 1" in each.out for each in ended)
         self.assertGreater(delivered, 0)
-        for folder in self.folders() if delivered < PROGRAMS else ():
-            self.sync(server, folder)
+        for directory in self.directories() if delivered < PROGRAMS else ():
+            self.sync(server, directory)
         self.assertEqual(len(server.runs), PROGRAMS)
         for run in server.runs.values():
             self.assertEqual((sorted(run.steps("weight")), run.copies(), run.status), (list(range(5)), 0, "FINISHED"))

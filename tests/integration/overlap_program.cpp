@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions that overlap on purpose: by handles in turn and in any order, ended on other threads, ended twice, and open at the end.
+// Regions that overlap on purpose: by handles in turn and in any order, ended on other threads, ended twice, and open
+// at the end.
 // Prints how many have ended.
 #include <takt/backends/cpu.hpp>
 #include <takt/session.hpp>

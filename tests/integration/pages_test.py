@@ -28,7 +28,7 @@ class Pages(rig.Case):
         return done
 
     def train(self, *options, **env):
-        """Returns the folder of the run. One epoch is too little to learn enough: the status does not count."""
+        """Returns the directory of the run. One epoch is too little to learn enough: the status does not count."""
         before = set(self.runs.glob("*"))
         self.start("--epochs", 1, *options, **env).end(120 * rig.SLACK)
         return (set(self.runs.glob("*")) - before or before).pop()
@@ -64,18 +64,18 @@ class Pages(rig.Case):
 
     def test_program_writes_it_at_its_end(self):
         run = self.train(TAKT_HTML=1)
-        folder, = run.glob("rank-*")
-        page = (folder / "run.html").read_text(encoding="utf-8")
-        summary = self.summary(folder)
+        directory, = run.glob("rank-*")
+        page = (directory / "run.html").read_text(encoding="utf-8")
+        summary = self.summary(directory)
         self.assert_figures(page, summary)
         of_command = data_of(self.page(run))
         of_program = data_of(page)
         self.assertEqual(of_program["series"], of_command["series"])
         self.assertEqual(of_program["metrics"], of_command["metrics"])
-        self.assert_no_parts(folder)
+        self.assert_no_parts(directory)
         other = self.train(TAKT_HTML=1, TAKT_FILES=0)
-        folder, = other.glob("rank-*")
-        self.assertEqual([file.name for file in folder.iterdir()], ["run.html"])
+        directory, = other.glob("rank-*")
+        self.assertEqual([file.name for file in directory.iterdir()], ["run.html"])
 
     def test_several_ranks_are_on_one_page(self):
         ranks = {"WORLD_SIZE": 3, "LOCAL_WORLD_SIZE": 3, "TAKT_RUN_ID": "job"}
@@ -97,8 +97,8 @@ class Pages(rig.Case):
 
     def test_run_that_has_not_ended_well_has_a_page(self):
         run = self.train()
-        folder, = run.glob("rank-*")
-        journal = folder / "journal-00000.tjl"
+        directory, = run.glob("rank-*")
+        journal = directory / "journal-00000.tjl"
         whole = journal.read_bytes()
         for size in (len(whole) - 1, len(whole) // 2, 200, 0):
             with self.subTest(size):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks of one run share an id, not a folder; one of them prints."""
+"""Ranks of one run share an id, not a directory; one of them prints."""
 
 import unittest
 
@@ -24,10 +24,10 @@ class Ranks(rig.Case):
         ended = self.launch(range(8))
         self.assertEqual([each.out.count("Takt: run, run ") for each in ended], [1, 0, 0, 0, 0, 0, 0, 0])
         self.assertIn("rank 0 of 8", ended[0].out)
-        folders = self.folders()
-        self.assertEqual(len(folders), 8)
-        self.assertEqual(len({folder.parent for folder in folders}), 1)
-        summaries = [self.summary(folder) for folder in folders]
+        directories = self.directories()
+        self.assertEqual(len(directories), 8)
+        self.assertEqual(len({directory.parent for directory in directories}), 1)
+        summaries = [self.summary(directory) for directory in directories]
         self.assertEqual(len({summary["run"]["id"] for summary in summaries}), 1)
         for summary in summaries:
             rank = summary["run"]["rank"]
@@ -43,17 +43,17 @@ class Ranks(rig.Case):
 
     def test_two_processes_that_claim_one_rank_keep_apart(self):
         self.launch([1, 1])
-        folders = self.folders()
-        self.assertEqual(len(folders), 2)
-        self.assertEqual(sorted(rig.calls(self.summary(folder), "Batch") for folder in folders), [3, 4])
-        self.assertEqual({self.summary(folder)["run"]["rank"] for folder in folders}, {1})
+        directories = self.directories()
+        self.assertEqual(len(directories), 2)
+        self.assertEqual(sorted(rig.calls(self.summary(directory), "Batch") for directory in directories), [3, 4])
+        self.assertEqual({self.summary(directory)["run"]["rank"] for directory in directories}, {1})
 
     def test_restarted_attempts_keep_apart(self):
         for attempt in (0, 1):
             self.launch([0, 1], TORCHELASTIC_RUN_ID="job", TORCHELASTIC_RESTART_COUNT=attempt)
-        attempts = sorted(self.summary(folder)["run"]["attempt"] for folder in self.folders())
+        attempts = sorted(self.summary(directory)["run"]["attempt"] for directory in self.directories())
         self.assertEqual(attempts, [0, 0, 1, 1])
-        self.assertEqual({self.summary(folder)["run"]["id"] for folder in self.folders()}, {"run-job"})
+        self.assertEqual({self.summary(directory)["run"]["id"] for directory in self.directories()}, {"run-job"})
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ Board* g_board = nullptr;
 
 // Of this process.
 Plan g_plan;
-std::atomic<bool> g_begun{false};
+std::atomic<bool> g_started{false};
 std::atomic<std::uint32_t> g_allocations{0};
 std::atomic<std::uint32_t> g_refused{0};
 std::atomic<std::int64_t> g_begin_ns{0};       // of kEverything or a single site
@@ -62,7 +62,7 @@ std::int64_t now_ns() {
 struct Walk {
   unsigned skip = 2;
   unsigned count = 0;
-  unsigned most = kFrames;
+  unsigned max = kFrames;
   std::uintptr_t frames[64] = {};
 };
 _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
@@ -72,7 +72,7 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
     return _URC_NO_REASON;
   }
   walk.frames[walk.count++] = _Unwind_GetIP(context);
-  return walk.count == walk.most ? _URC_END_OF_STACK : _URC_NO_REASON;
+  return walk.count == walk.max ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 std::uint32_t this_site() {
@@ -112,7 +112,7 @@ bool decide(std::uint32_t allocation, std::uint32_t site) {
 }  // namespace
 
 __attribute__((noinline)) bool refuse() {
-  if (!g_begun.load(std::memory_order_relaxed) || g_exempt != 0) { return false; }
+  if (!g_started.load(std::memory_order_relaxed) || g_exempt != 0) { return false; }
   ++g_exempt;
   const std::uint32_t allocation = g_allocations.fetch_add(1);
   if (g_plan.mode == Plan::Mode::never) { g_board->allocations.store(allocation + 1); }
@@ -139,7 +139,7 @@ void set_up() {
 
 void begin(const Plan& plan) {
   g_plan = plan;
-  g_begun.store(true);
+  g_started.store(true);
 }
 
 bool over() {
@@ -188,7 +188,7 @@ void print_last(pid_t child) {
 void on_terminate() {
   ++g_exempt;
   Walk walk;
-  walk.most = 64;
+  walk.max = 64;
   _Unwind_Backtrace(step, &walk);
   std::fprintf(stderr, "  std::terminate() was called at");
   print_frames(walk.frames, walk.count);

@@ -6,7 +6,8 @@
 
 #include <sys/types.h>
 
-/// Stands in front of malloc() and its kin, and refuses as a Plan says. A place that allocates is known by who calls whom there.
+/// Stands in front of malloc() and its kin, and refuses as a Plan says. A place that allocates is known by who calls
+/// whom there.
 namespace refusals {
 
 struct Plan {

@@ -51,7 +51,7 @@ enum Fault : int {
 
 // Where each place fails once, the end has to try again as often as it comes to new ones.
 int g_exit_ms = 400;
-constexpr double kPatience = 60;  // seconds until what should happen has happened
+constexpr double kTimeout = 60;  // seconds until what should happen has happened
 
 /// Sees what comes out; needs no memory.
 class Probe final : public takt::Exporter {
@@ -161,8 +161,8 @@ bool try_to(Call call) {
 
 takt::SessionOptions options() {
   takt::SessionOptions options;
-  const char* folder = std::getenv("TAKT_DIR");
-  options.directory = folder == nullptr ? "takt-runs" : folder;
+  const char* directory = std::getenv("TAKT_DIR");
+  options.directory = directory == nullptr ? "takt-runs" : directory;
   options.period = std::chrono::milliseconds(10);
   options.exit_timeout = std::chrono::milliseconds(g_exit_ms);
   options.trace = true;
@@ -189,14 +189,14 @@ class Place {
   std::optional<takt::Session> session_;
 };
 
-std::uint64_t journal_bytes(const std::string& folder) {
+std::uint64_t journal_bytes(const std::string& directory) {
   const Exempt mine;
   std::uint64_t bytes = 0;
-  DIR* const files = ::opendir(folder.c_str());
+  DIR* const files = ::opendir(directory.c_str());
   if (files == nullptr) { return 0; }
   while (const dirent* each = ::readdir(files)) {
     struct stat status = {};
-    const std::string path = folder + "/" + each->d_name;
+    const std::string path = directory + "/" + each->d_name;
     if (std::strncmp(each->d_name, "journal-", 8) == 0 && ::stat(path.c_str(), &status) == 0) {
       bytes += static_cast<std::uint64_t>(status.st_size);
     }
@@ -207,7 +207,7 @@ std::uint64_t journal_bytes(const std::string& folder) {
 
 template <class Condition>
 bool steps_until(takt::Session& session, Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeout);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) { return false; }
     step(&session, 1);
@@ -222,7 +222,7 @@ int recover(takt::Session& session) {
   if (!steps_until(session, [] { return refusals::over(); })) { return kUnknown; }
   const auto made = static_cast<std::int64_t>(g_made);
   if (!steps_until(session, [made] { return Probe::newest.load() >= made; })) { return kNoRows; }
-  if (session.run().directory.empty()) { return kFine; }  // no folder could be made, and that was told
+  if (session.run().directory.empty()) { return kFine; }  // no directory could be made, and that was told
   const std::uint64_t bytes = journal_bytes(session.run().directory);
   const bool grows = steps_until(session, [&] { return journal_bytes(session.run().directory) > bytes + 100; });
   return grows ? kFine : kNoJournal;
@@ -293,11 +293,11 @@ int run(const Plan& plan) {
   takt::remove_listener(listener);
   takt::complete(milliseconds(1));
   // A sanitizer's allocator knows nothing of fork(): the child would hang where a thread of Takt's is inside of it.
-  int fault = takt_test::kSanitized ? kFine : fork_one();
-  if (fault == kFine && plan.mode != Plan::Mode::ever) { fault = recover(*session); }
-  if (fault != kFine) { return fault; }
-  fault = close(*session);
-  if (fault != kFine || plan.mode == Plan::Mode::ever) { return fault; }
+  int error = takt_test::kSanitized ? kFine : fork_one();
+  if (error == kFine && plan.mode != Plan::Mode::ever) { error = recover(*session); }
+  if (error != kFine) { return error; }
+  error = close(*session);
+  if (error != kFine || plan.mode == Plan::Mode::ever) { return error; }
   if (refusals::over() && plan.site != Plan::kEverything && !Probe::finished) { return kNotFinished; }
   const bool whole = Probe::steps >= g_made && Probe::rows >= g_made && Probe::metrics + 1 >= g_made;
   if (!whole && Probe::losses == 0 && g_lines == 0) { return kSilent; }
@@ -318,8 +318,8 @@ int live(const Plan& plan) {
   } catch (const std::exception&) { return kOddException; }
 }
 
-const char* fault_of(int status) {
-  static const char* const kFaults[] = {"fine",
+const char* error_of(int status) {
+  static const char* const kErrors[] = {"fine",
                                         "unknown",
                                         "the end took too long",
                                         "no rows come out any more",
@@ -329,7 +329,7 @@ const char* fault_of(int status) {
                                         "an exception other than std::bad_alloc and takt::Error",
                                         "no Session can be made any more",
                                         "a forked child failed"};
-  return status >= 0 && status < static_cast<int>(sizeof kFaults / sizeof *kFaults) ? kFaults[status]
+  return status >= 0 && status < static_cast<int>(sizeof kErrors / sizeof *kErrors) ? kErrors[status]
                                                                                     : "unknown status";
 }
 

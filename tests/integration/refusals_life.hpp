@@ -10,6 +10,6 @@ namespace life {
 /// From the first region to the end, while memory is refused. Returns a status for _exit(): 0 if all went as it should.
 int live(const refusals::Plan& plan);
 /// What a status means.
-const char* fault_of(int status);
+const char* error_of(int status);
 
 }  // namespace life

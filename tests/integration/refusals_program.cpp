@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Memory that cannot be had, at each place of Takt's that asks for some: once, for 300 ms, and for ever; and all of it, from some
-// moment on. Each time a child lives through a run in small, and must neither die nor hang nor lose something in silence; where
+// Memory that cannot be had, at each place of Takt's that asks for some: once, for 300 ms, and for ever; and all of
+// it, from some
+// moment on. Each time a child lives through a run in small, and must neither die nor hang nor lose something in
+// silence; where
 // there is memory again, what follows is written again.
 //   memory_program <seconds> [<seed>]   goes through as many places as fit into so many seconds; 0: all of them
 #include "refusals.hpp"
@@ -93,7 +95,7 @@ class Trials {
     ++failures_;
     const std::string how = hangs                 ? "hung"
                             : WIFSIGNALED(status) ? "died of signal " + std::to_string(WTERMSIG(status))
-                                                  : "failed: " + std::string(life::fault_of(WEXITSTATUS(status)));
+                                                  : "failed: " + std::string(life::error_of(WEXITSTATUS(status)));
     std::fprintf(stderr, "%s: %s\n", words_of(ended.plan).c_str(), how.c_str());
     refusals::print_last(ended.child);
   }

@@ -97,7 +97,7 @@ class Started:
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own; the program under test is the first argument of the script."""
+    """A test with a directory of its own; the program under test is the first argument of the script."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
@@ -116,28 +116,28 @@ class Case(unittest.TestCase):
         self.assertEqual(ended.status, status, ended)
         return ended
 
-    def folders(self):
+    def directories(self):
         return sorted(pathlib.Path(name) for name in glob.glob(f"{self.runs}/*/rank-*"))
 
-    def folder(self):
-        folders = self.folders()
-        self.assertEqual(len(folders), 1, folders)
-        return folders[0]
+    def directory(self):
+        directories = self.directories()
+        self.assertEqual(len(directories), 1, directories)
+        return directories[0]
 
-    def summary(self, folder=None):
-        return json.loads(((folder or self.folder()) / "summary.json").read_text(encoding="utf-8"))
+    def summary(self, directory=None):
+        return json.loads(((directory or self.directory()) / "summary.json").read_text(encoding="utf-8"))
 
-    def steps(self, folder=None, name="steps.csv"):
-        with open((folder or self.folder()) / name, newline="", encoding="utf-8") as file:
+    def steps(self, directory=None, name="steps.csv"):
+        with open((directory or self.directory()) / name, newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
 
-    def frames(self, kind, folder=None):
+    def frames(self, kind, directory=None):
         """The payloads of one type of frame in the journal, as far as they hold no beginning of another one."""
-        files = sorted((folder or self.folder()).glob("journal-*.tjl"))
+        files = sorted((directory or self.directory()).glob("journal-*.tjl"))
         frames = [frame for file in files for frame in file.read_bytes().split(b"tFrm")[1:]]
         return [frame[20:20 + int.from_bytes(frame[:4], "little")] for frame in frames if frame[8:10] == bytes((kind, 0))]
 
-    def rows_in_journal(self, folder=None):
+    def rows_in_journal(self, directory=None):
         """How many rows its frames say that they have."""
         def numbers(payload):
             value = shift = 0
@@ -147,7 +147,7 @@ class Case(unittest.TestCase):
                 if byte < 0x80:
                     yield value
                     value = shift = 0
-        return sum(list(itertools.islice(numbers(payload), 2))[1] for payload in self.frames(ROWS, folder))
+        return sum(list(itertools.islice(numbers(payload), 2))[1] for payload in self.frames(ROWS, directory))
 
     def job(self, command):
         """The figures over ranks as `takt report` tells them: {name of a metric of the trackers': value}."""
@@ -163,8 +163,8 @@ class Case(unittest.TestCase):
             values.update({f"total/ranks/time/{path['path']}/{name}": value for name, value in of_path.items()})
         return values
 
-    def assert_no_parts(self, folder=None):
-        self.assertEqual(sorted(glob.glob(f"{folder or self.folder()}/*.part*")), [])
+    def assert_no_parts(self, directory=None):
+        self.assertEqual(sorted(glob.glob(f"{directory or self.directory()}/*.part*")), [])
 
 
 def wait_until(condition, seconds=60):

@@ -10,7 +10,7 @@
 //   wait           says "ready" and goes on when it is sent a line
 //   close          closes the Session and says what came of it: "closed 1"
 //   exit <status>  exit() inside a region
-//   seize <folder>   closes all descriptors above 2, its own or not, and gets their numbers for files of its own
+//   seize <directory>   closes all descriptors above 2, its own or not, and gets their numbers for files of its own
 //   print-words      prints and complains a lot
 //   data <n> <file>  opens a file of its own, which has to get the number n
 //   descriptors <n>  may from now on have only n files open
@@ -60,12 +60,12 @@ void steps(int n) {
 }
 
 /// As a program does that makes itself a daemon, or starts another one and closes what that should not have.
-void seize(const std::string& folder) {
-  const int own = ::open((folder + "/own").c_str(), O_RDWR | O_CREAT, 0600);
+void seize(const std::string& directory) {
+  const int own = ::open((directory + "/own").c_str(), O_RDWR | O_CREAT, 0600);
   for (int number = 3; number < 256; ++number) {
     if (::fcntl(number, F_GETFD) == -1 || number == own) { continue; }
     ::close(number);
-    const int again = ::open((folder + "/own " + std::to_string(number)).c_str(), O_RDWR | O_CREAT, 0600);
+    const int again = ::open((directory + "/own " + std::to_string(number)).c_str(), O_RDWR | O_CREAT, 0600);
     if (again != number && again >= 0) {  // a thread of Takt's was faster
       ::dup2(again, number);
       ::close(again);
@@ -125,8 +125,8 @@ int main(int count, char** arguments) {
       if (::open(words.at(++at).c_str(), O_WRONLY | O_CREAT, 0600) != number) { return 3; }
     }
     if (word == "descriptors") {
-      const auto most = static_cast<rlim_t>(std::stoi(words.at(++at)));
-      const rlimit limit = {most, most};
+      const auto max = static_cast<rlim_t>(std::stoi(words.at(++at)));
+      const rlimit limit = {max, max};
       ::setrlimit(RLIMIT_NOFILE, &limit);
     }
     if (word == "sessions") {

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `takt` lists the runs of a folder, and compares runs; the program is the digits example."""
+"""The command `takt` lists the runs of a directory, and compares runs; the program is the digits example."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Runs(rig.Case):
         return done
 
     def train(self, *options):
-        """Returns the folder of the run. One epoch is too little to learn enough: the status does not count."""
+        """Returns the directory of the run. One epoch is too little to learn enough: the status does not count."""
         before = set(self.runs.glob("*"))
         self.start("--epochs", 1, *options).end(120 * rig.SLACK)
         new, = set(self.runs.glob("*")) - before
@@ -68,9 +68,9 @@ class Runs(rig.Case):
         done = self.takt("ls", status=1)
         self.assertIn(run.name, done.stdout)
         self.assertIn("another", done.stderr)
-        self.assertIn("there is no folder", self.takt("ls", self.scratch / "nowhere", status=1).stderr)
+        self.assertIn("there is no directory", self.takt("ls", self.scratch / "nowhere", status=1).stderr)
 
-    def test_folders_that_may_not_be_entered_are_told(self):
+    def test_directories_that_may_not_be_entered_are_told(self):
         run = self.train()
         closed = self.runs / "closed"
         closed.mkdir(mode=0)
@@ -154,7 +154,7 @@ class Runs(rig.Case):
             done = subprocess.run([COMMAND, "diff", *base, "--", *new], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 2)
 
-    def test_a_folder_of_runs_stands_for_all_of_them(self):
+    def test_a_directory_of_runs_stands_for_all_of_them(self):
         base, new = self.sides(2)
         for side, runs in (("base", base), ("new", new)):
             (self.scratch / side).mkdir()
@@ -206,7 +206,7 @@ class Runs(rig.Case):
     def test_wrong_usage_is_no_regression(self):
         base, new = self.train(), self.train()
         for words, cure in (((base,), "BASE... -- NEW..."), ((base, "--", base), "is on both sides"),
-                            ((base, "--", self.scratch / "nowhere"), "there is no folder"),
+                            ((base, "--", self.scratch / "nowhere"), "there is no directory"),
                             ((base, "--", new, "--fail-on", "2"), "in percent"), ((base, "--", new, "--fail-on", "0%"), "above 0 %"),
                             ((base, "--", new, "--noise", "-1%"), "in percent"),
                             ((base, "--", new, "--region", "step"), "--fail-on"), ((base, "--", new, "--on", "median"), "--on"),

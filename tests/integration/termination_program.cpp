@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Is sent SIGTERM, as its argument says, which ends its run if TAKT_SIGTERM=1. It says "ready" when it waits for that, or for a
+// Is sent SIGTERM, as its argument says, which ends its run if TAKT_SIGTERM=1. It says "ready" when it waits for that,
+// or for a
 // line of its standard input.
 #include <takt/exporters/memory.hpp>
 #include <takt/session.hpp>
@@ -103,16 +104,16 @@ class Slow final : public takt::Exporter {
     ending_ = true;
     changed_.notify_all();
     say("ending");
-    changed_.wait(lock, [this] { return told_; });
+    changed_.wait(lock, [this] { return reported_; });
     return takt::ExportResult::ok;
   }
   void wait_for_end() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return ending_; });
   }
-  void tell() {
+  void report() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    told_ = true;
+    reported_ = true;
     changed_.notify_all();
   }
 
@@ -120,7 +121,7 @@ class Slow final : public takt::Exporter {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 class Shared final : public takt::Exporter {
@@ -154,7 +155,7 @@ int leaves() {
   say("ready");
   slow.wait_for_end();
   session.add(takt::MemoryExporter());  // too late, and no fault of its own
-  slow.tell();
+  slow.report();
   return 3;
 }
 
@@ -163,18 +164,18 @@ std::atomic<int> g_called{0};
 std::atomic<bool> g_as_set{false};
 pid_t g_sender = 0;
 
-void look_at_mask() {
+void check_mask() {
   sigset_t blocked;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   g_as_set = sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGUSR1) == 1;
   ++g_called;
 }
 void plain_handler(int signal) {
-  look_at_mask();
+  check_mask();
   g_as_set = g_as_set && signal == SIGTERM;
 }
 void full_handler(int signal, siginfo_t* info, void* context) {
-  look_at_mask();
+  check_mask();
   g_as_set = g_as_set && signal == SIGTERM && info->si_pid == g_sender && context != nullptr;
 }
 
@@ -220,7 +221,8 @@ void polite_handler(int signal, siginfo_t* info, void* context) {
   g_found.sa_sigaction(signal, info, context);
 }
 
-/// `polite`: the later handler calls the one before. The Session leaves it alone at its end. What a second Session does with it
+/// `polite`: the later handler calls the one before. The Session leaves it alone at its end. What a second Session
+/// does with it
 /// is in the end the same.
 int covered(bool polite, int sessions) {
   {

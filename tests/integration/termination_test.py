@@ -41,18 +41,18 @@ class Termination(rig.Case):
         self.terminate()
         return self.end(-signal.SIGTERM)
 
-    def check_killed(self, folder=None, batches=3):
-        summary = self.summary(folder)
+    def check_killed(self, directory=None, batches=3):
+        summary = self.summary(directory)
         self.assertEqual((summary["finished"], summary["failed"], summary["killed"]), (True, True, True))
         self.assertEqual(rig.calls(summary, "Batch/Forward"), batches)
-        self.assertEqual(len(self.steps(folder)), batches)
-        self.assert_no_parts(folder)
-        self.assertEqual(self.rows_in_journal(folder), batches)
-        self.assertEqual(self.frames(END, folder), [KILLED])
+        self.assertEqual(len(self.steps(directory)), batches)
+        self.assert_no_parts(directory)
+        self.assertEqual(self.rows_in_journal(directory), batches)
+        self.assertEqual(self.frames(END, directory), [KILLED])
         return summary
 
-    def check_finished(self, folder=None, batches=5):
-        summary = self.summary(folder)
+    def check_finished(self, directory=None, batches=5):
+        summary = self.summary(directory)
         self.assertEqual((summary["finished"], summary["failed"], summary["killed"]), (True, False, False))
         self.assertEqual(rig.calls(summary, "Batch/Forward"), batches)
 
@@ -124,7 +124,7 @@ class Termination(rig.Case):
     def test_a_later_run_below_a_handler_that_calls_the_one_before_ends_as_well(self):
         ended = self.end_by_signal("covered_before", TAKT_TABLE=0)
         self.assertRegex(ended.err.removeprefix(LATER), "^takt: a handler of SIGTERM was set after that of an earlier Session.*\n$")
-        first, second = sorted(self.folders(), key=lambda folder: "second" in str(folder))
+        first, second = sorted(self.directories(), key=lambda directory: "second" in str(directory))
         self.check_finished(first, batches=3)
         self.assertTrue(self.summary(second)["killed"])
         self.assertEqual(self.frames(END, second), [KILLED])
@@ -172,7 +172,7 @@ class Termination(rig.Case):
     def test_a_child_with_a_run_of_its_own_ends_that_one(self):
         ended = self.run_program("forks_a_run", TAKT_SIGTERM=1, TAKT_TABLE=0, TAKT_PERIOD_MS=60_000)
         self.assertEqual(ended.out, f"child {-signal.SIGTERM}\n")
-        parent, child = sorted(self.folders(), key=lambda folder: "child" in str(folder))
+        parent, child = sorted(self.directories(), key=lambda directory: "child" in str(directory))
         self.check_killed(child, batches=4)
         self.check_finished(parent)
 

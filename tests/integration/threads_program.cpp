@@ -90,12 +90,12 @@ std::vector<pid_t> takts_threads(std::size_t wanted) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (found.size() < wanted && std::chrono::steady_clock::now() < deadline) {
     found.clear();
-    DIR* const folder = ::opendir("/proc/self/task");
-    while (const dirent* entry = ::readdir(folder)) {
+    DIR* const directory = ::opendir("/proc/self/task");
+    while (const dirent* entry = ::readdir(directory)) {
       const pid_t thread = std::atoi(entry->d_name);
       if (thread > 0 && name_of(thread).compare(0, 4, "takt") == 0) { found.push_back(thread); }
     }
-    ::closedir(folder);
+    ::closedir(directory);
     sched_yield();
   }
   return found;
@@ -122,7 +122,8 @@ takt::SessionOptions with_all_threads() {
   return options;
 }
 
-/// A profiler's timer, 1 000 times a second of processor time, while the main thread does not take the signal: it goes to any
+/// A profiler's timer, 1 000 times a second of processor time, while the main thread does not take the signal: it goes
+/// to any
 /// other thread that does.
 int signals() {
   takt::Session session("threads", often());

@@ -48,7 +48,7 @@ class Nesting(rig.Case):
                 ended = self.run_program(TAKT_TRACE=1, TAKT_PERIOD_MS=period, TAKT_EXIT_MS=60_000,
                                          TAKT_DIR=self.scratch / str(period))
                 self.runs = self.scratch / str(period)
-                events, other = self.assert_nested(self.folder() / "trace.json", 8)
+                events, other = self.assert_nested(self.directory() / "trace.json", 8)
                 self.assertEqual(len(events), int(re.search(r"ended (\d+)", ended.out).group(1)))
                 self.assertEqual(other["dropped_spans"], 0)
                 self.assertEqual([loss for loss in other["losses"] if "span" in loss["what"]], [])
@@ -57,7 +57,7 @@ class Nesting(rig.Case):
     def test_the_time_line_of_a_journal_nests(self):
         self.run_program(TAKT_EXIT_MS=60_000)
         file = self.scratch / "trace.json"
-        subprocess.run([os.environ["COMMAND"], "trace", str(self.folder()), "-o", str(file)], check=True, env=rig.environment(),
+        subprocess.run([os.environ["COMMAND"], "trace", str(self.directory()), "-o", str(file)], check=True, env=rig.environment(),
                        stdout=subprocess.DEVNULL)
         events, _ = self.assert_nested(file, 2)
         self.assertIn("IO (open)", {event["name"] for event in events})
@@ -66,7 +66,7 @@ class Nesting(rig.Case):
     def test_the_time_line_of_a_job_has_each_region_of_its_ranks_once(self):
         for rank in (0, 1):
             self.run_program(TAKT_RUN_ID="job", RANK=rank, WORLD_SIZE=2, LOCAL_RANK=rank, TAKT_TRACE=1, TAKT_EXIT_MS=60_000)
-        recorded = [slices(folder / "trace.json")[0] for folder in self.folders()]
+        recorded = [slices(directory / "trace.json")[0] for directory in self.directories()]
         self.assertEqual(len(recorded), 2)
         file = self.scratch / "job.json"
         merged = self.scratch / "all.tar"
@@ -91,7 +91,7 @@ class Nesting(rig.Case):
             self.skipTest("the compiler has no coroutines")
         subprocess.run([os.environ["COROUTINES"], "session"], check=True, timeout=60 * rig.SLACK,
                        env=rig.environment(TAKT_DIR=self.runs, TAKT_TRACE=1, TAKT_PERIOD_MS=10, TAKT_EXIT_MS=60_000))
-        events, _ = self.assert_nested(self.folder() / "trace.json", 8)
+        events, _ = self.assert_nested(self.directory() / "trace.json", 8)
         self.assertIn("inside", {event["name"] for event in events})
 
 

@@ -34,14 +34,14 @@ class Volume(rig.Case):
     def test_a_million_steps(self):
         self.run_program("by-hand", *["steps", A_POLL, "poll"] * (STEPS // A_POLL), "close", timeout=120 * rig.SLACK,
                          file_bytes=512 * rig.MIB, TAKT_TABLE=0, TAKT_CLOCK="monotonic", LD_PRELOAD=PRELOADED)
-        folder = self.folder()
-        self.assertIn("whole, nothing lost", self.takt("check", folder))
-        summary = json.loads(self.takt("report", "--json", folder))["runs"][0]["summary"]
+        directory = self.directory()
+        self.assertIn("whole, nothing lost", self.takt("check", directory))
+        summary = json.loads(self.takt("report", "--json", directory))["runs"][0]["summary"]
         self.assertEqual([rig.calls(summary, path) for path in PATHS], [STEPS] * len(PATHS))
         totals_ns = {each["path"]: each["host"]["total_ns"] for each in summary["paths"]}
         server = tracking.TrackingServer()
         self.addCleanup(server.stop)
-        self.takt("sync", folder, MLFLOW_TRACKING_URI=server.url)
+        self.takt("sync", directory, MLFLOW_TRACKING_URI=server.url)
         run = server.only_run()
         self.assertEqual((run.status, run.copies()), ("FINISHED", 0))
         for path in PATHS:

@@ -66,15 +66,15 @@ class WandbNetwork(faults.Faults, rig.Case):
         self.assertEqual(rows_of(self.log().read_bytes()), self.steps_made)
         self.assertEqual(pathlib.Path(f"{self.log()}.synced").exists(), delivered)
         by_client = ended.err.count(f"wandb sync {self.log().parent}")
-        by_takt = ended.err.count(f"takt sync --to wandb {self.folder()}")
+        by_takt = ended.err.count(f"takt sync --to wandb {self.directory()}")
         self.assertEqual(by_client + by_takt, 0 if delivered else 1, ended)
         if self.server and "file_stream" in [each.kind for each in self.server.asked]:  # what is there already W&B's client would send once more
             self.assertEqual(by_client, 0, ended)
         return ended, delivered
 
-    def sync(self, server, folder=None, lacking=0):
+    def sync(self, server, directory=None, lacking=0):
         server.fault = lambda *_: None
-        done = self.takt("sync", "--to", "wandb", "--every-step", folder or self.folder(), **self.credentials(server.url))
+        done = self.takt("sync", "--to", "wandb", "--every-step", directory or self.directory(), **self.credentials(server.url))
         self.assertEqual((done.returncode, lacking), (0, 0), f"{done.stdout}\n{done.stderr}")
         self.assertIn("all is delivered", done.stdout)
 

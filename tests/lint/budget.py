@@ -13,7 +13,7 @@ FOREIGN = re.compile(r"/(fmt|nlohmann|CLI|catch2|benchmark|curl|nvtx3)/")
 
 
 def preprocess(header, *flags):
-    includes = [f"-I{tree.root() / folder}" for folder in ("include", "backends/include")]
+    includes = [f"-I{tree.root() / directory}" for directory in ("include", "backends/include")]
     command = [sys.argv[2], "-std=c++17", *includes, "-E", *flags, "-x", "c++", "-"]
     return subprocess.run(
         command, input=f"#include <{header}>\n", check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -4,20 +4,20 @@
 
 import re
 import tree
-from rooms import ROOMS
+from modules import ROOMS
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
-PUBLIC_FOLDERS = {"include": "core", "backends/include": "backends", "exporters/include": "exporters"}
+PUBLIC_DIRS = {"include": "core", "backends/include": "backends", "exporters/include": "exporters"}
 
 PUBLIC = {"core", "standard"}
 # What headers of an area may include; a .cpp file next to them may use `system` and `third party` too.
 MAY_USE = {"core": PUBLIC, "backends": {"backends"} | PUBLIC, "exporters": {"exporters"} | PUBLIC,
            "backends/src": {"backends/src", "backends", "system"} | PUBLIC}
 CPP_MAY_USE = {"system", "third party"}
-# Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
+# Of libtakt's modules the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
 LIBTAKT = {"base", "record", "process", "journal", "sample", "findings", "ranks", "measure", "report", "page", "session"}
-SHARED_WITH_EXPORTERS = {"base/encoding.hpp", "base/environment.hpp", "base/fault.hpp", "base/file.hpp",
-                         "base/folder_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp",
+SHARED_WITH_EXPORTERS = {"base/encoding.hpp", "base/environment.hpp", "base/report_error.hpp", "base/file.hpp",
+                         "base/directory_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp",
                          "base/other_process.hpp", "base/text.hpp", "base/threads.hpp", "journal/journal_reader.hpp"}
 # The same of the backends, which look for libraries of vendors as the sampler does.
 SHARED_WITH_BACKENDS = {"base/driver_library.hpp", "base/threads.hpp"}
@@ -45,8 +45,8 @@ THIRD_PARTY = re.compile(r"(fmt|nlohmann|CLI|curl|nvtx3|catch2|benchmark|spdlog)
 
 def area_of_file(path):
     """core, backends, exporters, backends/src, or a room of the sources."""
-    for folder, area in PUBLIC_FOLDERS.items():
-        if path.startswith(folder + "/"):
+    for directory, area in PUBLIC_DIRS.items():
+        if path.startswith(directory + "/"):
             return area
     if path.startswith("backends/src/"):
         return "backends/src"
@@ -63,8 +63,8 @@ def area_of_include(path, quote, name):
         room = name.split("/")[0] if "/" in name else "without its room"
         crosses = path.startswith("exporters/") and room in LIBTAKT and name not in SHARED_WITH_EXPORTERS
         return f"private to libtakt ({room})" if crosses else room
-    for folder, area in PUBLIC_FOLDERS.items():
-        if (tree.root() / folder / name).is_file():
+    for directory, area in PUBLIC_DIRS.items():
+        if (tree.root() / directory / name).is_file():
             return area
     if name.startswith("takt/"):
         return "missing"
@@ -102,14 +102,14 @@ def circles():
 
 
 def main():
-    problems = [f"{room}: {used} stands below it in the table of rooms: a circle" for room, used in circles()]
+    problems = [f"{room}: {used} stands below it in the table of modules: a circle" for room, used in circles()]
     problems += missing_in_design()
     checked = 0
     for path, text in tree.files(tree.CODE, ("include", "src", "backends", "exporters")):
         area = area_of_file(path)
         allowed = allowed_in(area, path)
         if not allowed:
-            problems.append(f"{path}: {area} is not in the table of rooms")
+            problems.append(f"{path}: {area} is not in the table of modules")
         for quote, name in INCLUDE.findall(text):
             checked += 1
             used = area_of_include(path, quote, name)

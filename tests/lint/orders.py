@@ -9,13 +9,13 @@ TABLE = "docs/decisions/0052-memory-orders.md"
 ORDER = re.compile(r"memory_order_(?:acquire|release|acq_rel|seq_cst)|__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)")
 PARTNER = re.compile(r"(?://|///).*\b(?:pairs|partners?)\b", re.IGNORECASE)
 NEAR = 4  # lines
-FOLDERS = ("src/record", "src/process", "src/base", "include/takt", "backends")
+DIRS = ("src/record", "src/process", "src/base", "include/takt", "backends")
 
 
 def problems():
     table = (tree.root() / TABLE).read_text(encoding="utf-8")
-    for folder in FOLDERS:
-        for path in sorted([*(tree.root() / folder).rglob("*.hpp"), *(tree.root() / folder).rglob("*.cpp")]):
+    for directory in DIRS:
+        for path in sorted([*(tree.root() / directory).rglob("*.hpp"), *(tree.root() / directory).rglob("*.cpp")]):
             name = str(path.relative_to(tree.root()))
             lines = path.read_text(encoding="utf-8").splitlines()
             at = [number for number, line in enumerate(lines) if ORDER.search(line)]

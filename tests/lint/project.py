@@ -22,7 +22,7 @@ def security_problems():
 
 
 def file_problems():
-    """A name in code that begins with a folder of the repository; `*` and a missing suffix stand for any."""
+    """A name in code that begins with a directory of the repository; `*` and a missing suffix stand for any."""
     for page in ("CONTRIBUTING.md", "docs/design.md"):
         for name in sorted(set(NAMED.findall((tree.root() / page).read_text(encoding="utf-8")))):
             if not any(True for each in (name, name + ".*") for _ in tree.root().glob(each)):

@@ -9,7 +9,7 @@ import statistics
 import sys
 import tree
 
-FOLDERS = ("include", "src", "backends", "exporters")
+DIRS = ("include", "src", "backends", "exporters")
 LINES_OF_A_FILE = 600  # more are a reason to look whether the file has one subject
 CHARACTERS_OF_A_LINE = 120
 
@@ -29,7 +29,7 @@ def figures(what, lengths):
 def main():
     problems = []
     of_files, of_functions = [], []
-    for path, text in tree.files((*tree.CODE, *tree.PAGES, ".txt"), FOLDERS):
+    for path, text in tree.files((*tree.CODE, *tree.PAGES, ".txt"), DIRS):
         lines = len(text.splitlines())
         if lines > LINES_OF_A_FILE:
             print(f"warning: {path} has {lines} lines")

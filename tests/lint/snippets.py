@@ -23,7 +23,7 @@ END = re.compile(r"^\s*(?://|#) \[end\]$")
 FENCE = re.compile(r"^\s*(`{3,})\s*(\S*)")
 LINK = re.compile(r"(?<!\\)\]\(<?([^()\s>]+)>?\)|^\[[^\]]+\]:\s+(\S+)|\bsrc(?:set)?=\"([^\"]+)\"")
 SCRIPT = re.compile(r"(?<![\w./$~-])(?:\./)?((?:[\w-]+/)*[\w-]+\.(?:sh|py))\b")
-HIDDEN = (".", "build")  # beginnings of folders that are none of ours
+HIDDEN = (".", "build")  # beginnings of directories that are none of ours
 
 
 class Snippets:

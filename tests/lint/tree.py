@@ -5,7 +5,7 @@
 import pathlib
 import sys
 
-FOLDERS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts")
+DIRS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts")
 CODE = (".hpp", ".cpp")
 DEVICE = (".cu", ".hip")
 PAGES = (".js", ".css", ".html")
@@ -15,10 +15,10 @@ def root():
     return pathlib.Path(sys.argv[1])
 
 
-def files(suffixes, folders=FOLDERS):
+def files(suffixes, directories=DIRS):
     """(path from the root, text) of every file with one of these suffixes."""
-    for folder in folders:
-        for path in sorted((root() / folder).rglob("*")):
+    for directory in directories:
+        for path in sorted((root() / directory).rglob("*")):
             if path.is_file() and path.suffix in suffixes:
                 yield path.relative_to(root()).as_posix(), path.read_text(encoding="utf-8")
 

@@ -114,7 +114,7 @@ class MantikTest(mlflow_test.Case):
         return runs
 
     def official(self, code):
-        """What Mantik's own client prints, run in the same home folder."""
+        """What Mantik's own client prints, run in the same home directory."""
         done = subprocess.run([sys.executable, "-c", "import mantik, mantik.authentication.auth as auth\n" + code],
                               env=rig.environment(PYTHONPATH=CLIENT, **self.variables), capture_output=True, text=True,
                               timeout=120 * rig.SLACK, check=False)
@@ -140,7 +140,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 1})
 
     def check_secrets(self):
-        """The run folder has none."""
+        """The run directory has none."""
         files = [path for path in self.runs.rglob("*") if path.is_file()]
         self.assertIn("mlflow.json", [path.name for path in files])
         for path in files:

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ranks of an MPI whose figures come to rank 0, which sends them to an MLflow server: the higher its number, the longer a rank takes in
+// Ranks of an MPI whose figures come to rank 0, which sends them to an MLflow server: the higher its number, the
+// longer a rank takes in
 // Backward.
 #include <takt/exporters/mlflow.hpp>
 #include <takt/mpi.hpp>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains nothing, in steps, and sends it to an MLflow server. What it sent is written to a file as the exporter was given it,
+// Trains nothing, in steps, and sends it to an MLflow server. What it sent is written to a file as the exporter was
+// given it,
 // in bits, so that the test can compare without trusting the exporter.
 //   mlflow_program <file for what was sent> <steps> <pause in us in each step> [failed | windows | clash | child]
 #include <takt/exporters/memory.hpp>
@@ -26,7 +27,8 @@
 namespace {
 
 constexpr takt::Key kOdd{"ns::f<int>", takt::Kind::compute};
-/// Of many scripts, with every character that MLflow refuses, and longer than it takes. Two differ in one such character only.
+/// Of many scripts, with every character that MLflow refuses, and longer than it takes. Two differ in one such
+/// character only.
 const char* const kNames[] = {
     "損失", "потери", "خسارة", "a:b|c*d?\"e<f>\\g", "a;b|c*d?\"e<f>\\g", "../up//and/./down", "📉 %20&#"};
 
@@ -86,7 +88,8 @@ void write_sent(const char* path, const takt::MemoryExporter& memory) {
   std::fclose(file);
 }
 
-/// Tells in how many steps the thread waited, and the longest of these: of others it is but known that they were not alone.
+/// Tells in how many steps the thread waited, and the longest of these: of others it is but known that they were not
+/// alone.
 void train(takt::Session& session, int steps, long long pause_us, bool clash) {
   int waited = 0;
   long long longest_us = 0;
@@ -114,7 +117,8 @@ void train(takt::Session& session, int steps, long long pause_us, bool clash) {
   std::printf("waited in %d steps, at most %lld us\n", waited, longest_us);
 }
 
-/// Steps that take their time without taking processor time, as windows are long; in one step longer than in others, in a region entered twice in each, and with a parameter that changes.
+/// Steps that take their time without taking processor time, as windows are long; in one step longer than in others,
+/// in a region entered twice in each, and with a parameter that changes.
 void train_in_windows(takt::Session& session, int steps, long long pause_us) {
   const auto pass = [](long long us) {
     const timespec time = {static_cast<std::time_t>(us / 1'000'000), static_cast<long>(us % 1'000'000 * 1000)};

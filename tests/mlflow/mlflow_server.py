@@ -31,32 +31,32 @@ def pause():
 
 
 class Server:
-    """One on the loopback, with its data in `folder`, in a database or in files; can be killed and started again."""
+    """One on the loopback, with its data in `directory`, in a database or in files; can be killed and started again."""
 
-    def __init__(self, folder, database=True, options=(), **env):
-        self.folder = folder
+    def __init__(self, directory, database=True, options=(), **env):
+        self.directory = directory
         self.options = options
         self.env = env
-        self.store = f"sqlite:///{folder}/mlflow.db" if database else str(folder / "mlruns")
-        folder.mkdir()
+        self.store = f"sqlite:///{directory}/mlflow.db" if database else str(directory / "mlruns")
+        directory.mkdir()
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             self.port = one.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.process = None
-        self.log = open(folder / "log", "ab")
+        self.log = open(directory / "log", "ab")
 
     def start(self):
         """Unless it runs."""
         if self.process is not None and self.process.poll() is None:
             return
         command = [sys.executable, "-c", WATCH, sys.executable, "-m", "mlflow", "server", "--backend-store-uri",
-                   self.store, "--artifacts-destination", f"{self.folder}/artifacts",
+                   self.store, "--artifacts-destination", f"{self.directory}/artifacts",
                    "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1",
                    *(each.format(port=self.port) for each in self.options)]
         # MLflow starts gunicorn by its name.
         path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
-        self.process = subprocess.Popen(command, env={**os.environ, "PATH": path, **self.env}, cwd=self.folder,
+        self.process = subprocess.Popen(command, env={**os.environ, "PATH": path, **self.env}, cwd=self.directory,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True)
         end = time.monotonic() + START_LIMIT
         while time.monotonic() < end and self.process.poll() is None:
@@ -67,7 +67,7 @@ class Server:
             except (urllib.error.URLError, OSError):
                 pause()
         self.kill()
-        raise AssertionError("the server did not start\n" + (self.folder / "log").read_text(errors="replace")[-4000:])
+        raise AssertionError("the server did not start\n" + (self.directory / "log").read_text(errors="replace")[-4000:])
 
     def kill(self):
         if self.process is None:

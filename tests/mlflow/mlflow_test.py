@@ -101,9 +101,9 @@ class Case(rig.Case):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="takt-test-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.server = mlflow_server.Server(pathlib.Path(folder.name) / "server", cls.DATABASE, cls.OPTIONS, **cls.ENV)
+        directory = tempfile.TemporaryDirectory(prefix="takt-test-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.server = mlflow_server.Server(pathlib.Path(directory.name) / "server", cls.DATABASE, cls.OPTIONS, **cls.ENV)
         cls.addClassCleanup(cls.server.stop)
         mlflow.set_tracking_uri(cls.server.url)  # 2.2.2 downloads artifacts from there, whatever its client was told
         cls.client = MlflowClient(cls.server.url)
@@ -234,7 +234,7 @@ class MlflowTest(Case):
         sizes = {each.path: each.file_size for each in self.client.list_artifacts(run.info.run_id, "takt")}
         self.assertEqual(set(sizes), {"takt/summary.json", "takt/table.txt", "takt/trace.json"})
         for name in ("summary.json", "trace.json"):
-            here = (self.folder() / name).read_bytes()
+            here = (self.directory() / name).read_bytes()
             there = pathlib.Path(self.client.download_artifacts(run.info.run_id, f"takt/{name}", str(self.scratch))).read_bytes()
             self.assertEqual(sizes[f"takt/{name}"], len(here))
             self.assertEqual(hashlib.sha256(there).hexdigest(), hashlib.sha256(here).hexdigest(), name)
@@ -437,7 +437,7 @@ class MlflowTest(Case):
         self.assertIn('the parameter "rate" keeps its first value', ended.err, ended)
 
     def report(self, form):
-        return subprocess.run([COMMAND, "report", form, str(self.folder())], capture_output=True, text=True, check=True,
+        return subprocess.run([COMMAND, "report", form, str(self.directory())], capture_output=True, text=True, check=True,
                               timeout=60 * rig.SLACK).stdout
 
     def of_windows(self, rows, start_ns):
@@ -495,7 +495,7 @@ class MlflowTest(Case):
 
 
 class RanksTest(Case):
-    """Of the figures over ranks what `takt report` says of the same folders, which reads them in another way."""
+    """Of the figures over ranks what `takt report` says of the same directories, which reads them in another way."""
 
     RANKS = 4
 
@@ -586,7 +586,7 @@ class FilesTest(Case):
         self.assertEqual(len(self.client.get_metric_history(run.info.run_id, "step")), self.STEPS)
         self.assertNotIn("step/forward", run.data.metrics)
         self.assertIn('MLflow fails over "step/forward", which is not sent again from here: HTTP 500', ended.err)
-        self.assertIn(f"takt sync {self.folder()}", ended.err)
+        self.assertIn(f"takt sync {self.directory()}", ended.err)
         self.assertIn(f"{self.STEPS} points are missing", ended.err)
 
     @unittest.skipUnless(COMMAND, "the command takt was not built")
@@ -645,7 +645,7 @@ class GuardedTest(Case):
         return ended
 
     def check_secrets(self, said):
-        """They are not in what the program says, nor in its folder."""
+        """They are not in what the program says, nor in its directory."""
         pair = base64.b64encode(f"{self.USER}:{self.PASSWORD}".encode())
         files = [path.read_bytes() for path in self.runs.rglob("*") if path.is_file()]
         self.assertGreater(len(files), 3)

@@ -12,7 +12,7 @@ import mlflow_test
 import psutil
 from mlflow_test import COMMAND, rig
 
-FAKE_NVML = os.environ["FAKE_NVML"]  # the folder of a library that stands in for NVIDIA's
+FAKE_NVML = os.environ["FAKE_NVML"]  # the directory of a library that stands in for NVIDIA's
 WINDOW_MS = 10_000
 MONITORS = """import json
 from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
@@ -72,10 +72,10 @@ class SystemTest(mlflow_test.Case):
     @unittest.skipUnless(COMMAND, "the command takt was not built")
     def test_takt_sync_sends_the_same_from_the_journal(self):
         expected = self.histories("system")
-        folder = self.early.folder()
-        (folder / "mlflow.json").unlink()
+        directory = self.early.directory()
+        (directory / "mlflow.json").unlink()
         env = rig.environment(MLFLOW_TRACKING_URI=self.server.url, MLFLOW_EXPERIMENT_NAME="system later")
-        subprocess.run([COMMAND, "sync", "--to", "mlflow", str(folder)], check=True, timeout=120 * rig.SLACK, env=env,
+        subprocess.run([COMMAND, "sync", "--to", "mlflow", str(directory)], check=True, timeout=120 * rig.SLACK, env=env,
                        stdout=subprocess.DEVNULL)
         self.assertEqual(len(expected), 15)
         self.assertEqual(self.histories("system later"), expected)

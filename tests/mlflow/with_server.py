@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches one version of MLflow into a folder of the build, once, and runs tests with it. Ends with 77 if it cannot be fetched.
+"""Fetches one version of MLflow into a directory of the build, once, and runs tests with it. Ends with 77 if it cannot be fetched.
 
-with_server.py <version> <folder> <test> <program>"""
+with_server.py <version> <directory> <test> <program>"""
 
 import os
 import pathlib
@@ -21,25 +21,25 @@ MANTIK = ["--no-deps", "mantik==0.5.11"]
 MANTIK_NEEDS = ["fs", "gputil", "ipython==8.18.1", "psutil", "python-jose", "setuptools<80"]
 
 
-def fetch_mantik(python, folder):
+def fetch_mantik(python, directory):
     """Beside MLflow and not among it: its tests are for MLflow as MLflow comes."""
-    ready = folder / "takt-ready"
+    ready = directory / "takt-ready"
     if ready.exists():
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)
     for packages in (MANTIK_NEEDS, MANTIK):
-        fetch.install(python, "Mantik's client", "--target", str(folder), *packages)
+        fetch.install(python, "Mantik's client", "--target", str(directory), *packages)
     ready.touch()
 
 
 def main():
-    version, folder, test = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(__file__).with_name(sys.argv[3])
-    python = fetch.fetch(f"MLflow {version}", PACKAGES[version], folder)
+    version, directory, test = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(__file__).with_name(sys.argv[3])
+    python = fetch.fetch(f"MLflow {version}", PACKAGES[version], directory)
     if test.name == "mantik_test.py":
-        client = folder.with_name("mantik")
+        client = directory.with_name("mantik")
         fetch_mantik(python, client)
         os.environ["MANTIK_CLIENT"] = str(client)
-    fetch.become(python, folder, str(test), *sys.argv[4:])
+    fetch.become(python, directory, str(test), *sys.argv[4:])
 
 
 main()

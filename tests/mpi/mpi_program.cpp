@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMessages = 200;
 
-void tell(const takt::SessionOptions& options) {
+void report(const takt::SessionOptions& options) {
   const takt::Session session("mpi", options);
   const takt::RunInfo& run = session.run();
   std::printf("%d %d %d %s\n", run.rank, run.world_size, run.local_rank, run.id.c_str());
@@ -23,17 +23,17 @@ void tell(const takt::SessionOptions& options) {
 }
 
 /// Of a part of the ranks only.
-void tell_of_halves() {
+void report_of_halves() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
-  tell(takt::mpi::options(half));
+  report(takt::mpi::options(half));
   MPI_Comm_free(&half);
 }
 
 /// With messages of the program's own under way on the communicator that Takt is given.
-bool tell_under_traffic() {
+bool report_under_traffic() {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -46,7 +46,7 @@ bool tell_under_traffic() {
     requests.emplace_back();
     MPI_Irecv(&received[at], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests.back());
   }
-  tell(takt::mpi::options());
+  report(takt::mpi::options());
   for (int tag = 0; tag < kMessages; ++tag) {
     MPI_Send(&sent[static_cast<std::size_t>(tag)], 1, MPI_INT, (rank + 1) % size, tag, MPI_COMM_WORLD);
   }
@@ -57,7 +57,7 @@ bool tell_under_traffic() {
   return true;
 }
 
-int tell_refusals() {
+int report_refusals() {
   int refused = 0;
   const auto expect_refusal = [&refused](MPI_Comm comm) {
     try {
@@ -81,10 +81,10 @@ int tell_refusals() {
 }
 
 int run(const std::string& name) {
-  if (name == "halves") { tell_of_halves(); }
-  if (name == "traffic") { return tell_under_traffic() ? 0 : 1; }
-  if (name == "refusals") { return tell_refusals(); }
-  if (name == "all") { tell(takt::mpi::options()); }
+  if (name == "halves") { report_of_halves(); }
+  if (name == "traffic") { return report_under_traffic() ? 0 : 1; }
+  if (name == "refusals") { return report_refusals(); }
+  if (name == "all") { report(takt::mpi::options()); }
   return 0;
 }
 
@@ -92,11 +92,11 @@ int run(const std::string& name) {
 
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "all";
-  if (name == "early") { tell(takt::mpi::options()); }
+  if (name == "early") { report(takt::mpi::options()); }
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   const int status = run(name);
   MPI_Finalize();
-  if (name == "late") { tell(takt::mpi::options()); }
+  if (name == "late") { report(takt::mpi::options()); }
   return status;
 }

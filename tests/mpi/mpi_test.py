@@ -83,7 +83,7 @@ class Mpi(rig.Case):
         ended = self.launch(2, EXAMPLE)
         self.assertEqual(ended.status, 0, ended)
         self.assertIn("on 2 ranks", ended.out)
-        summaries = [self.summary(folder) for folder in self.folders()]
+        summaries = [self.summary(directory) for directory in self.directories()]
         self.assertEqual(sorted(each["run"]["rank"] for each in summaries), [0, 1])
         self.assertEqual({rig.calls(each, "Epoch/Batch/Comm") for each in summaries}, {345})
 
@@ -98,7 +98,7 @@ class Mpi(rig.Case):
             self.assertRegex(page, r"The\s+others\s+wait\s+in\s+Comm\.")
             self.assertLess(page.index("makes the others"), page.index("imbalance"), page)
         told = json.loads(subprocess.run([*report, "--json"], capture_output=True, text=True, check=True, timeout=60).stdout)
-        jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.folders())}
+        jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.directories())}
         for field in ("findings", "steps", "one_step_in", "ranks_left_out", "steps_unexposed", "efficiency", "pipeline", "throughput"):
             self.assertEqual(jobs[0][field], told["runs"][0]["job"][field], field)
         self.assertEqual(jobs[0]["steps"], 59)  # of 69, after warm-up

@@ -28,7 +28,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Ranks begin one after the other on few processors: nobody that comes may be taken for one that does not.
-constexpr milliseconds kPatience(20'000);
+constexpr milliseconds kTimeout(20'000);
 // Where one does not come, this is waited for.
 constexpr milliseconds kShort(3'000);
 
@@ -53,7 +53,7 @@ void record(int rank, int paths) {
   }
 }
 
-void tell(bool done, const takt::Session& session, const takt::Job* job) {
+void report(bool done, const takt::Session& session, const takt::Job* job) {
   // In one piece: an mpirun may lay what ranks write in each other.
   std::string line = "rank " + std::to_string(session.run().rank) + (done ? " done" : " not done");
   if (job != nullptr) {
@@ -74,8 +74,8 @@ bool is_as_in_files(const takt::Job& job, const std::string& directory) {
     takt::detail::merge_into(files, takt::detail::record_of(snapshot));
   }
   const takt::RankRecord& messages = *job.record;
-  const bool wall = files.wall.ranks == messages.wall.ranks && files.wall.least.ns >= messages.wall.least.ns &&
-                    files.wall.most.ns >= messages.wall.most.ns;
+  const bool wall = files.wall.ranks == messages.wall.ranks && files.wall.min.ns >= messages.wall.min.ns &&
+                    files.wall.max.ns >= messages.wall.max.ns;
   files.wall = messages.wall;
   return wall && takt::detail::pack(files) == takt::detail::pack(messages);
 }
@@ -98,9 +98,9 @@ int reduce_all(int paths) {
   takt::Session session("reduce", takt::mpi::options());
   const int rank = rank_in(MPI_COMM_WORLD);
   record(rank, paths);
-  const bool done = takt::mpi::reduce(session, kPatience);
+  const bool done = takt::mpi::reduce(session, kTimeout);
   const auto job = session.snapshot().job;
-  if (rank == 0) { tell(done, session, job.get()); }
+  if (rank == 0) { report(done, session, job.get()); }
   const bool clocks = has_read_clocks(session);
   if (!clocks) { std::fputs("a clock was not read as it should\n", stderr); }
   session.close();
@@ -122,7 +122,7 @@ void reduce_without(int absent) {
     return;
   }
   const bool done = takt::mpi::reduce(session, kShort);
-  tell(done, session, session.snapshot().job.get());
+  report(done, session, session.snapshot().job.get());
 }
 
 /// One rank dies, as a machine without memory has it. The others end without MPI_Finalize, which waits for all.
@@ -138,7 +138,7 @@ void reduce_without(int absent) {
     if (rank == dead) { std::raise(SIGKILL); }
   }
   const bool done = takt::mpi::reduce(session, kShort);
-  tell(done, session, session.snapshot().job.get());
+  report(done, session, session.snapshot().job.get());
   session.close();
   busy_for(kShort);  // whoever ends first takes its part of the messages along
   std::_Exit(0);
@@ -163,9 +163,9 @@ bool reduce_halves() {
       MPI_Isend(&mine, 1, MPI_INT, (mine + 1) % size, static_cast<int>(at / 2), half, &requests[kMessages + at]);
     }
   }
-  const bool done = takt::mpi::reduce(session, kPatience);
+  const bool done = takt::mpi::reduce(session, kTimeout);
   const auto job = session.snapshot().job;
-  if (mine == 0) { tell(done, session, job.get()); }
+  if (mine == 0) { report(done, session, job.get()); }
   for (std::size_t at = 1; at < kMessages; at += 2) {
     MPI_Isend(&mine, 1, MPI_INT, (mine + 1) % size, static_cast<int>(at / 2), half, &requests[kMessages + at]);
   }
@@ -183,7 +183,7 @@ bool reduce_again() {
   bool done = true;
   for (int round = 1; round <= 2; ++round) {
     record(rank_in(MPI_COMM_WORLD), 2);
-    done = takt::mpi::reduce(session, kPatience) && done;
+    done = takt::mpi::reduce(session, kTimeout) && done;
     const auto job = session.snapshot().job;
     if (job != nullptr) {
       std::printf("round %d: %llu\n", round, static_cast<unsigned long long>(job->paths.at(1).host.n()));
@@ -200,7 +200,7 @@ void reduce_as_mpi_ends() {
   kept = std::make_unique<takt::Session>("reduce", takt::mpi::options());
   record(rank_in(MPI_COMM_WORLD), 3);
   takt::mpi::reduce_at_finalize(*kept);
-  takt::mpi::reduce_at_finalize(*kept, kPatience);
+  takt::mpi::reduce_at_finalize(*kept, kTimeout);
   std::printf("%s\n", kept->snapshot().job == nullptr ? "not yet" : "too early");
 }
 
@@ -241,7 +241,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   if (kept != nullptr && kept->run().rank == 0) {
     const auto job = kept->snapshot().job;
-    tell(job != nullptr, *kept, job.get());
+    report(job != nullptr, *kept, job.get());
   }
   kept.reset();
   if (name == "late") { reduce_alone(); }

@@ -49,9 +49,9 @@ class Reduce(rig.Case):
         self.assertEqual(ended.out.count("Takt: "), 1, ended)
         self.assertRegex(ended.out, r"Takt: reduce, run \S+, 3 ranks, took ")
         self.assertRegex(ended.out, r"\n  path 3 +6 .* 2 of 3\n")
-        # Where a line is cut depends on how long the name of the folder is.
+        # Where a line is cut depends on how long the name of the directory is.
         self.assertIn(f"each rank to its end: takt report {self.runs}/", " ".join(ended.out.split()))
-        jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.folders())}
+        jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.directories())}
         self.assertEqual([jobs[1], jobs[2]], [None, None])
         self.assertEqual((jobs[0]["ranks"], jobs[0]["world_size"], jobs[0]["missing_ranks"]), (3, 3, []))
         path = next(each for each in jobs[0]["paths"] if each["path"] == "Batch/path 0")

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libnvidia-ml.so.1 of a machine with three GPUs, the last of them cut: what Takt looks up in NVIDIA's, under its names.
+// A libnvidia-ml.so.1 of a machine with three GPUs, the last of them cut: what Takt looks up in NVIDIA's, under its
+// names.
 #include "support/fake_nvml.hpp"
 
 #include "device/same_prototype.hpp"
@@ -81,7 +82,7 @@ int nvmlDeviceGetTemperature(Device device, int sensor, unsigned* degrees) {
 int nvmlDeviceGetMigMode(Device device, unsigned* now, unsigned* pending) {
   return FakeNvml::mig_mode(device, now, pending);
 }
-int nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned* most) { return FakeNvml::mig_count(device, most); }
+int nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned* max) { return FakeNvml::mig_count(device, max); }
 int nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned index, Device* mig) {
   return FakeNvml::mig_by_index(device, index, mig);
 }

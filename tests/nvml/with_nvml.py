@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches NVIDIA's binding of NVML into a folder of the build, once, and runs the tests with it. Ends with 77 if it cannot be
+"""Fetches NVIDIA's binding of NVML into a directory of the build, once, and runs the tests with it. Ends with 77 if it cannot be
 fetched.
 
-with_nvml.py <folder> <program>"""
+with_nvml.py <directory> <program>"""
 
 import pathlib
 import sys
@@ -14,9 +14,9 @@ import fetch  # noqa: E402
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    python = fetch.fetch("NVIDIA's binding", ["nvidia-ml-py==13.615.71"], folder)
-    fetch.become(python, folder, str(pathlib.Path(__file__).with_name("nvml_test.py")), *sys.argv[2:])
+    directory = pathlib.Path(sys.argv[1])
+    python = fetch.fetch("NVIDIA's binding", ["nvidia-ml-py==13.615.71"], directory)
+    fetch.become(python, directory, str(pathlib.Path(__file__).with_name("nvml_test.py")), *sys.argv[2:])
 
 
 main()

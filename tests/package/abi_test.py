@@ -23,7 +23,7 @@ SKIPPED = 77
 SHOWN = 80  # lines
 LONGEST = 60  # characters of a name
 OWN = re.compile(r"(type|member|base of|value) takt::|virtual _ZN?K?[A-Z]*4takt")
-HEADERS = [word for folder in ("include", "backends/include") for word in ("--headers-dir", str(ROOT / folder))]
+HEADERS = [word for directory in ("include", "backends/include") for word in ("--headers-dir", str(ROOT / directory))]
 OPTIONS = ["--suppr", str(HERE / "libtakt.suppr"), "--drop-private-types", "--exported-interfaces-only", "--no-show-locs",
            "--no-corpus-path", "--no-comp-dir-path", "--no-parameter-names", "--no-write-default-sizes", "--no-elf-needed",
            "--drop-undefined-syms", "--no-architecture", "--type-id-style", "hash"]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The package that `cpack` makes: what it says of itself, and that dpkg installs it, a program finds it, and nothing stays behind.
 
-dpkg works on a folder of its own with a database of its own, so that this machine's packages are left alone."""
+dpkg works on a directory of its own with a database of its own, so that this machine's packages are left alone."""
 
 import argparse
 import os
@@ -44,8 +44,8 @@ class DebTest(unittest.TestCase):
         self.assertEqual(len(self.packages), 1, self.made)
         self.package = self.packages[0]
         self.root = self.scratch / self.id()
-        for folder in ("info", "updates"):
-            (self.root / "var/lib/dpkg" / folder).mkdir(parents=True)
+        for directory in ("info", "updates"):
+            (self.root / "var/lib/dpkg" / directory).mkdir(parents=True)
         (self.root / "var/lib/dpkg/status").touch()
 
     def field(self, name):
@@ -56,7 +56,7 @@ class DebTest(unittest.TestCase):
         return run("dpkg", f"--root={self.root}", "--log=/dev/null", "--force-not-root", "--force-depends", *words)
 
     def there(self):
-        """All that is in the folder, but for dpkg's own."""
+        """All that is in the directory, but for dpkg's own."""
         return sorted(path.relative_to(self.root).as_posix() for path in self.root.rglob("*")
                       if not path.relative_to(self.root).as_posix().startswith("var"))
 

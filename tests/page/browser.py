@@ -35,11 +35,11 @@ def missing():
 class Browser:
     """Use it in a `with`. Times are in milliseconds, places in pixels of the window."""
 
-    def __init__(self, folder, width=1280, height=900):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, directory, width=1280, height=900):
+        self.directory = pathlib.Path(directory)
         self.driver = subprocess.Popen(
             ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
-            start_new_session=True, env={**os.environ, "HOME": str(self.folder), "TMPDIR": str(self.folder)},
+            start_new_session=True, env={**os.environ, "HOME": str(self.directory), "TMPDIR": str(self.directory)},
             preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
         self.limit = threading.Timer(LONGEST_S, self.kill)
         self.limit.daemon = True
@@ -57,7 +57,7 @@ class Browser:
             raise RuntimeError("chromedriver did not start")
         self.url = f"http://127.0.0.1:{port}/session"
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-                     "--force-device-scale-factor=1", "--no-first-run", f"--user-data-dir={self.folder / 'profile'}",
+                     "--force-device-scale-factor=1", "--no-first-run", f"--user-data-dir={self.directory / 'profile'}",
                      f"--window-size={width},{height}"]
         patience = {"script": 1000 * LONGEST_REQUEST_S, "pageLoad": 1000 * LONGEST_REQUEST_S}
         wanted = {"browserName": "chrome", "timeouts": patience, "goog:loggingPrefs": {"browser": "ALL"},

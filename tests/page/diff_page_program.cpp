@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Writes pages of comparisons whose numbers are made up: diff_page_program <kind> <folder>. Beside run.html there is
+// Writes pages of comparisons whose numbers are made up: diff_page_program <kind> <directory>. Beside run.html there is
 // summary.json, what takt diff --json prints of the same.
 #include "cli/diff_document.hpp"
 #include "cli/diff_page.hpp"
@@ -74,7 +74,7 @@ void draw(DrawnRuns& drawn, const std::string& name, bool is_new, int number) {
   drawn.add(name, is_new, [&](takt::StepHistory& history) { history.add(shown); });
 }
 
-void write_comparison(const Shape& shape, const std::string& folder) {
+void write_comparison(const Shape& shape, const std::string& directory) {
   takt_test::Random random(7);
   std::vector<ComparedRun> base;
   std::vector<ComparedRun> now;
@@ -85,13 +85,13 @@ void write_comparison(const Shape& shape, const std::string& folder) {
     draw(drawn, base.back().name, false, 2 * number);
     draw(drawn, now.back().name, true, 2 * number + 1);
   }
-  takt::detail::ComparisonWishes wishes;
-  wishes.has_gate = true;
-  wishes.threshold = 0.02;
-  takt::detail::Comparison comparison = takt::detail::compare_runs(base, now, wishes);
+  takt::detail::ComparisonOptions options;
+  options.has_gate = true;
+  options.threshold = 0.02;
+  takt::detail::Comparison comparison = takt::detail::compare_runs(base, now, options);
   if (shape.is_hostile) { comparison.obstacles.push_back({kHostile, kHostile, {}, {}}); }
-  write_file(folder + "/run.html", takt::cli::diff_page(comparison, kHostile, drawn));
-  write_file(folder + "/summary.json", takt::cli::diff_json(comparison, kHostile));
+  write_file(directory + "/run.html", takt::cli::diff_page(comparison, kHostile, drawn));
+  write_file(directory + "/summary.json", takt::cli::diff_json(comparison, kHostile));
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ int main(int count, char** arguments) {
     shape.runs = 120;
     shape.regions = 300;
   } else if (kind != "usual") {
-    std::fprintf(stderr, "diff_page_program <kind> <folder>\n");
+    std::fprintf(stderr, "diff_page_program <kind> <directory>\n");
     return 2;
   }
   write_comparison(shape, arguments[2]);

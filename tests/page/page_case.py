@@ -18,17 +18,17 @@ if browser.missing():
     sys.exit(77)
 PROGRAM = sys.argv.pop(1)
 SCRATCH = tempfile.TemporaryDirectory(prefix="takt-page-")
-FOLDER = pathlib.Path(SCRATCH.name)
-BROWSER = browser.Browser(FOLDER)
+DIR = pathlib.Path(SCRATCH.name)
+BROWSER = browser.Browser(DIR)
 atexit.register(SCRATCH.cleanup)
 atexit.register(BROWSER.close)
 pages = {}
 
 
 def page(kind):
-    """The folder with the page of that kind."""
+    """The directory with the page of that kind."""
     if kind not in pages:
-        pages[kind] = FOLDER / kind
+        pages[kind] = DIR / kind
         pages[kind].mkdir()
         subprocess.run([PROGRAM, kind, str(pages[kind])], check=True, timeout=600)
     return pages[kind]
@@ -52,7 +52,7 @@ class Case(unittest.TestCase):
         """With other words in the place of the last ones that are so."""
         text = (page(kind) / "run.html").read_text(encoding="utf-8")
         at = text.rindex(words)
-        changed = FOLDER / "changed.html"
+        changed = DIR / "changed.html"
         changed.write_text(text[:at] + others + text[at + len(words):], encoding="utf-8")
         BROWSER.open(changed)
 

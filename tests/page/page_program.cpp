@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Writes pages of runs whose numbers are made up, for the browser to look at: page_program <kind> <folder>. Beside
+// Writes pages of runs whose numbers are made up, for the browser to look at: page_program <kind> <directory>. Beside
 // run.html there are summary.json, which has the same figures, and times.json with each step's time and the spikes.
 #include <takt/exporters/json.hpp>
 
@@ -33,14 +33,14 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file.flush()) { std::exit(1); }
 }
 
-void write_times(const SyntheticRun& run, const std::string& folder) {
+void write_times(const SyntheticRun& run, const std::string& directory) {
   std::string text = "{\"times\":[";
   for (const std::int64_t each : run.times()) { text += std::to_string(each) + ","; }
   if (text.back() == ',') { text.pop_back(); }
   text += "],\"spikes\":[";
   for (const std::uint64_t each : run.spikes()) { text += std::to_string(each) + ","; }
   if (text.back() == ',') { text.pop_back(); }
-  write_file(folder + "/times.json", text + "]}");
+  write_file(directory + "/times.json", text + "]}");
 }
 
 takt::Finding finding_of(const char* what, const std::string& sentence, double ns, double share) {
@@ -65,17 +65,17 @@ void add_findings(takt::Snapshot& run) {
   run.losses.push_back({"end_without_start", "Optimizer", 1});
 }
 
-void write_page(const SyntheticShape& shape, const std::string& folder,
+void write_page(const SyntheticShape& shape, const std::string& directory,
                 const std::function<void(takt::Snapshot&)>& change = {}) {
   SyntheticRun run(shape);
   if (change) { change(run.run()); }
-  write_file(folder + "/run.html", takt::detail::page_of(run.run()));
-  write_file(folder + "/summary.json", takt::format_json(run.run()));
-  write_times(run, folder);
+  write_file(directory + "/run.html", takt::detail::page_of(run.run()));
+  write_file(directory + "/summary.json", takt::format_json(run.run()));
+  write_times(run, directory);
 }
 
 /// Ranks of a job, the third of which is slow.
-void write_job(std::size_t ranks, const std::string& folder) {
+void write_job(std::size_t ranks, const std::string& directory) {
   takt_test::SimulatedJob simulated;
   simulated.ranks = ranks;
   simulated.steps = 300;
@@ -111,8 +111,8 @@ void write_job(std::size_t ranks, const std::string& folder) {
   page.job = &job;
   page.endings = {
       "rank 5: died in Epoch > Batch > Comm, open 312 s (thread main); last heard of at 2026-03-01 10:25:12 UTC"};
-  write_file(folder + "/run.html", takt::detail::run_page(page));
-  write_file(folder + "/summary.json", takt::format_json(job.sum));
+  write_file(directory + "/run.html", takt::detail::run_page(page));
+  write_file(directory + "/summary.json", takt::format_json(job.sum));
 }
 
 /// Names that would be markup, or more, where a page is careless.
@@ -137,14 +137,14 @@ void make_long_names(takt::Snapshot& run) {
 }
 
 /// As much as a page can be asked to hold.
-void write_largest(const std::string& folder) {
+void write_largest(const std::string& directory) {
   SyntheticShape shape;
   shape.steps = 1'000'000;
   shape.steps_an_epoch = 1000;
   shape.regions = 60;
   shape.metrics = 12;
   shape.spikes = 40;
-  write_page(shape, folder, [](takt::Snapshot& run) {
+  write_page(shape, directory, [](takt::Snapshot& run) {
     add_findings(run);
     for (int at = 0; at < 3000; ++at) {
       const std::uint32_t path =
@@ -163,10 +163,10 @@ using Kinds = std::map<std::string, std::function<void(const std::string&)>>;
 Kinds kinds() {
   Kinds all;
   const auto shaped = [](auto change) {
-    return [change](const std::string& folder) {
+    return [change](const std::string& directory) {
       SyntheticShape shape;
       change(shape);
-      write_page(shape, folder, add_findings);
+      write_page(shape, directory, add_findings);
     };
   };
   all["usual"] = shaped([](SyntheticShape&) {});
@@ -179,13 +179,13 @@ Kinds kinds() {
   });
   all["regions"] = shaped([](SyntheticShape& shape) { shape.regions = 60; });
   all["gpu"] = shaped([](SyntheticShape& shape) { shape.has_gpu = true, shape.metrics = 3; });
-  all["hostile"] = [](const std::string& folder) { write_page({}, folder, make_hostile); };
-  all["long_names"] = [](const std::string& folder) { write_page({}, folder, make_long_names); };
-  all["empty"] = [](const std::string& folder) {
-    write_file(folder + "/run.html", takt::detail::page_of(takt::Snapshot()));
+  all["hostile"] = [](const std::string& directory) { write_page({}, directory, make_hostile); };
+  all["long_names"] = [](const std::string& directory) { write_page({}, directory, make_long_names); };
+  all["empty"] = [](const std::string& directory) {
+    write_file(directory + "/run.html", takt::detail::page_of(takt::Snapshot()));
   };
-  all["ranks"] = [](const std::string& folder) { write_job(8, folder); };
-  all["many_ranks"] = [](const std::string& folder) { write_job(1000, folder); };
+  all["ranks"] = [](const std::string& directory) { write_job(8, directory); };
+  all["many_ranks"] = [](const std::string& directory) { write_job(1000, directory); };
   all["largest"] = write_largest;
   return all;
 }
@@ -196,7 +196,7 @@ int main(int count, char** arguments) {
   const Kinds all = kinds();
   const auto found = count == 3 ? all.find(arguments[1]) : all.end();
   if (found == all.end()) {
-    std::fprintf(stderr, "page_program <kind> <folder>\n");
+    std::fprintf(stderr, "page_program <kind> <directory>\n");
     return 2;
   }
   found->second(arguments[2]);

@@ -50,7 +50,7 @@ int pop(nvtxDomainHandle_t domain) {
 
 }  // namespace
 
-extern "C" long ranges_told() { return ranges_pushed(); }
+extern "C" long ranges_reported() { return ranges_pushed(); }
 extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
   const auto* const tables = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   NvtxFunctionTable table = nullptr;

@@ -5,7 +5,7 @@
 #include "ranges_log.hpp"
 
 extern "C" {
-long ranges_told() { return ranges_pushed(); }
+long ranges_reported() { return ranges_pushed(); }
 int roctxRangePushA(const char* name) {
   ++ranges_pushed();
   if (writes_down()) { write_down(std::string("push ") + name); }

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A million ranges take no memory: allocations are counted by functions in front of those of the C library. Of NVTX, or with
-// ROCTX defined of ROCTX; the profiler is the one of the tests, and writes nothing down. Exit status 0: it was told of all of
+// A million ranges take no memory: allocations are counted by functions in front of those of the C library. Of NVTX,
+// or with
+// ROCTX defined of ROCTX; the profiler is the one of the tests, and writes nothing down. Exit status 0: it was told of
+// all of
 // them, and allocations were few.
 #ifdef ROCTX
 #include <takt/exporters/roctx.hpp>
@@ -75,7 +77,7 @@ void round_of_ranges() {
   deep(3);
 }
 
-long told() {
+long reported() {
   const char* const library = std::getenv("RANGES_PROFILER");
   void* const profiler = library == nullptr ? nullptr : ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
   auto* const count = profiler == nullptr ? nullptr : reinterpret_cast<long (*)()>(::dlsym(profiler, "ranges_told"));
@@ -88,7 +90,7 @@ int main() {
   constexpr long kRounds = 100'000;
   const Ranges ranges;
   for (int round = 0; round < 100; ++round) { round_of_ranges(); }
-  const long told_before = told();
+  const long reported_before = reported();
   const long before = allocations;
   void* volatile known = ::operator new(1);  // volatile: a compiler may leave the pair out
   ::operator delete(known);
@@ -96,8 +98,8 @@ int main() {
   const long warm = allocations;
   for (long round = 0; round < kRounds; ++round) { round_of_ranges(); }
   const long made = allocations - warm;
-  const long ranges_told = told() - told_before;
-  std::printf("%ld ranges, %ld allocations%s\n", ranges_told, made, counts ? "" : ", which are not counted");
+  const long ranges_reported = reported() - reported_before;
+  std::printf("%ld ranges, %ld allocations%s\n", ranges_reported, made, counts ? "" : ", which are not counted");
   // Summaries grow where a duration comes into an octave for the first time.
-  return counts && ranges_told == kRounds * kRangesOfARound && made < 1000 ? 0 : 1;
+  return counts && ranges_reported == kRounds * kRangesOfARound && made < 1000 ? 0 : 1;
 }

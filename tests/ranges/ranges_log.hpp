@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-/// Ranges that a profiler of the tests was told of. For the program that it is in, as ranges_told().
+/// Ranges that a profiler of the tests was told of. For the program that it is in, as ranges_reported().
 inline std::atomic<long>& ranges_pushed() {
   static std::atomic<long> count{0};
   return count;

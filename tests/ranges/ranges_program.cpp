@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions in order, out of order and across threads, as ranges of a profiler: of NVTX, or with ROCTX defined of ROCTX. Prints
+// Regions in order, out of order and across threads, as ranges of a profiler: of NVTX, or with ROCTX defined of ROCTX.
+// Prints
 // whether there is one that listens.
 #ifdef ROCTX
 #include <takt/exporters/roctx.hpp>

@@ -14,8 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def public_headers():
-    for folder in ("include", "backends/include", "exporters/include"):
-        for path in (ROOT / folder).rglob("*.hpp"):
+    for directory in ("include", "backends/include", "exporters/include"):
+        for path in (ROOT / directory).rglob("*.hpp"):
             if "detail" not in path.parts:
                 yield path
 
@@ -29,18 +29,18 @@ class ReferenceTest(unittest.TestCase):
     def setUpClass(cls):
         scratch = tempfile.TemporaryDirectory(prefix="takt-reference-")
         cls.addClassCleanup(scratch.cleanup)
-        cls.folder = pathlib.Path(scratch.name)
+        cls.directory = pathlib.Path(scratch.name)
         settings = (ROOT / "docs/Doxyfile").read_text(encoding="utf-8")
-        settings += f"\nOUTPUT_DIRECTORY = \"{cls.folder}\"\nGENERATE_XML = YES\n"
+        settings += f"\nOUTPUT_DIRECTORY = \"{cls.directory}\"\nGENERATE_XML = YES\n"
         done = subprocess.run(["doxygen", "-"], input=settings, cwd=ROOT, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
         cls.status, cls.said = done.returncode, done.stdout
         cls.compounds = [xml.etree.ElementTree.parse(path).getroot().find("compounddef")
-                         for path in sorted((cls.folder / "xml").glob("*.xml")) if path.name not in ("index.xml", "Doxyfile.xml")]
+                         for path in sorted((cls.directory / "xml").glob("*.xml")) if path.name not in ("index.xml", "Doxyfile.xml")]
 
     def test_no_warning(self):
         self.assertEqual((self.status, self.said), (0, ""))
-        self.assertTrue((self.folder / "html/index.html").is_file())
+        self.assertTrue((self.directory / "html/index.html").is_file())
 
     def test_every_public_header_is_there(self):
         there = {compound.findtext("compoundname") for compound in self.compounds if compound.get("kind") == "file"}

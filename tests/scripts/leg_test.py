@@ -26,8 +26,8 @@ PRINTS_A_RESULT = "echo '1/1 Test #1: good ......   Passed   0.00 sec'; echo '10
 class Leg:
     """Some tests, given as (name, label, what it does in a shell), run and judged as a leg called `tiny`."""
 
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
 
     def run(self, *tests, before=""):
         lines = []
@@ -36,15 +36,15 @@ class Leg:
             body = what.format(name=f"{name}.state") if "{name}" in what else what
             lines.append(f"add_test([=[{name}]=] bash -c [=[{body}]=])")
             lines.append(f"set_tests_properties([=[{name}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS \"{label}\" "
-                         f"WORKING_DIRECTORY [=[{self.folder}]=])")
-        (self.folder / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        ctest = f"'{CTEST}' --test-dir '{self.folder}' --output-on-failure --no-tests=error"
+                         f"WORKING_DIRECTORY [=[{self.directory}]=])")
+        (self.directory / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        ctest = f"'{CTEST}' --test-dir '{self.directory}' --output-on-failure --no-tests=error"
         script = f"""set -euo pipefail
             source scripts/lib.sh
             source scripts/leg.sh
             {before}
-            {ctest} -j3 </dev/null >'{self.folder}/test.log' 2>&1 || true
-            judge tiny '{self.folder}/test.log' {ctest} >'{self.folder}/second.log' 2>&1
+            {ctest} -j3 </dev/null >'{self.directory}/test.log' 2>&1 || true
+            judge tiny '{self.directory}/test.log' {ctest} >'{self.directory}/second.log' 2>&1
             verdict"""
         done = subprocess.run(["bash", "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, text=True, check=False, timeout=300)
@@ -101,7 +101,7 @@ class LegTest(unittest.TestCase):
     def test_a_program_that_is_not_there(self):
         self.judged((["tiny:           0:00 min  1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
                     ("good", "", PASSES), ("gone", "timed", PASSES),
-                    before=f"sed -i 's/gone]=] bash/gone]=] no_such_program/' '{self.leg.folder}/CTestTestfile.cmake'")
+                    before=f"sed -i 's/gone]=] bash/gone]=] no_such_program/' '{self.leg.directory}/CTestTestfile.cmake'")
 
     def test_skipped(self):
         self.judged((["tiny:           0:00 min  1 failed out of 3, 1 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
@@ -124,10 +124,10 @@ class LegTest(unittest.TestCase):
 
     def test_twice_in_a_week(self):
         day = datetime.datetime.now(datetime.timezone.utc).date()
-        diary = self.leg.folder / "second-tries.txt"
+        diary = self.leg.directory / "second-tries.txt"
         diary.write_text(f"{day - datetime.timedelta(days=8)} tiny: once\n{day} tiny: another\n", encoding="utf-8")
         self.assertIn("needed a second try: tiny: once\n", "\n".join(self.leg.run(("once", "timed", ONCE)).lines))
-        (self.leg.folder / "once.state").unlink()
+        (self.leg.directory / "once.state").unlink()
         self.assertIn("needed a second try: tiny: once (2 times in a week: mend its cause)",
                       self.leg.run(("once", "timed", ONCE)).lines)
         self.assertEqual(len(diary.read_text(encoding="utf-8").splitlines()), 4)

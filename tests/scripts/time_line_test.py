@@ -29,8 +29,8 @@ class TimeLine(unittest.TestCase):
         steps = [*step(0, 9_000), *step(10_000, 600), *step(11_000, 600), *step(12_000, 5_000)]
         events = [*steps, event("Epoch", 0, 20_000), event("Load", 10_000, 11_000, thread=7),
                   {"name": "thread_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "<main>"}}]
-        with tempfile.TemporaryDirectory() as folder:
-            trace, out = pathlib.Path(folder, "trace.json"), pathlib.Path(folder, "out.svg")
+        with tempfile.TemporaryDirectory() as directory:
+            trace, out = pathlib.Path(directory, "trace.json"), pathlib.Path(directory, "out.svg")
             trace.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
             subprocess.run([sys.executable, "-B", str(SCRIPT), str(trace), str(out), *options], check=True)
             picture = xml.parse(out).getroot()

@@ -24,7 +24,7 @@ class Completion(unittest.TestCase):
                     "PS1": "ready> ", "INPUTRC": "/dev/null", "LC_ALL": "C.UTF-8", "TAKT_DIR": "takt-runs", "TAKT_RUN_ID": "one"}
         subprocess.run([os.environ["PROGRAM"], "stage", "0"], cwd=self.scratch, env=self.env, check=True, capture_output=True)
         (self.scratch / "elsewhere").mkdir()
-        self.run_folder, = (self.scratch / "takt-runs").iterdir()
+        self.run_directory, = (self.scratch / "takt-runs").iterdir()
 
     def takt(self, *words):
         return subprocess.run([COMMAND, *words], cwd=self.scratch, env=self.env, check=True, capture_output=True, text=True,
@@ -62,9 +62,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.words(), (self.words("")[0], ":"))
 
     def test_runs_and_regions_are_those_that_there_are(self):
-        run = f"takt-runs/{self.run_folder.name}"
+        run = f"takt-runs/{self.run_directory.name}"
         self.assertEqual(self.words("report", ""), ([run], ":"))
-        self.assertEqual(self.words("report", "elsewhere"), ([], ":folders"))
+        self.assertEqual(self.words("report", "elsewhere"), ([], ":directories"))
         self.assertEqual(self.words("diff", run, "--", "ta"), ([run], ":"))
         self.assertEqual(self.words("diff", run, "--", run, "--region", ""), (["step", "Batch", "Batch/Forward", "Batch/Comm"], ":"))
         self.assertEqual(self.words("diff", run, "--region=Batch/F"), (["--region=Batch/Forward"], ":"))
@@ -73,13 +73,13 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.words("predict-check", "predicted.csv", ""), ([run], ":"))
         self.assertEqual(self.words("merge", run, "ta"), ([run], ":"))
         shutil.rmtree(self.scratch / "takt-runs")
-        self.assertEqual(self.words("report", ""), ([], ":folders"))
+        self.assertEqual(self.words("report", ""), ([], ":directories"))
 
     def test_names_that_a_shell_would_not_take_as_they_stand_are_left_out(self):
         for name in ("$(touch x)", "a b", "a\nb", "a;b", "-a", "a\x1b[2Jb", "ü"):
-            shutil.copytree(self.run_folder, self.scratch / "takt-runs" / name)
+            shutil.copytree(self.run_directory, self.scratch / "takt-runs" / name)
         found, _ = self.words("report", "")
-        self.assertEqual(found, ["takt-runs/-a", f"takt-runs/{self.run_folder.name}"])
+        self.assertEqual(found, ["takt-runs/-a", f"takt-runs/{self.run_directory.name}"])
 
     # What they make of it
 
@@ -92,7 +92,7 @@ class Completion(unittest.TestCase):
 
     def check_shell(self, shell):
         """What is typed, and the line as it is then."""
-        run = self.run_folder.name
+        run = self.run_directory.name
         for typed, becomes in (("takt rep\t", "takt report "), ("takt report --per\t", "takt report --per-rank "),
                                ("takt sync --to ten\t", "takt sync --to tensorboard "),
                                ("takt sync --to=ten\t", "takt sync --to=tensorboard "),
@@ -121,9 +121,9 @@ class Completion(unittest.TestCase):
         loader = pathlib.Path("/usr/share/bash-completion/bash_completion")
         if not loader.exists():
             self.skipTest("no bash-completion")
-        folder = self.scratch / "share" / "bash-completion" / "completions"
-        folder.mkdir(parents=True)
-        (folder / "takt").write_text(self.takt("completion", "bash"), encoding="utf-8")
+        directory = self.scratch / "share" / "bash-completion" / "completions"
+        directory.mkdir(parents=True)
+        (directory / "takt").write_text(self.takt("completion", "bash"), encoding="utf-8")
         self.env["XDG_DATA_DIRS"] = str(self.scratch / "share")
         bash = self.shell("bash", "--norc", "--noprofile", "-i")
         bash.wait_for("ready> ")
@@ -132,12 +132,12 @@ class Completion(unittest.TestCase):
         self.check_shell(bash)
 
     def test_zsh(self):
-        folder = self.scratch / "functions"
-        folder.mkdir()
-        (folder / "_takt").write_text(self.takt("completion", "zsh"), encoding="utf-8")
+        directory = self.scratch / "functions"
+        directory.mkdir()
+        (directory / "_takt").write_text(self.takt("completion", "zsh"), encoding="utf-8")
         zsh = self.shell("zsh", "-f", "-i")
         zsh.wait_for("ready> ")
-        zsh.type(f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; setopt nobeep; echo is$((1+1))on\n")
+        zsh.type(f"fpath=({directory} $fpath); autoload -Uz compinit; compinit -u -D; setopt nobeep; echo is$((1+1))on\n")
         zsh.wait_for("is2on")
         self.check_shell(zsh)
 
@@ -146,7 +146,7 @@ class Completion(unittest.TestCase):
             self.skipTest("no fish")
         script = self.scratch / "takt.fish"
         script.write_text(self.takt("completion", "fish"), encoding="utf-8")
-        run = self.run_folder.name
+        run = self.run_directory.name
 
         def completed(line):
             done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"], cwd=self.scratch, env=self.env,

@@ -152,7 +152,7 @@ class Watch(unittest.TestCase):
 
     def test_it_waits_for_a_run_if_it_should(self):
         watch = self.in_lines("--wait")
-        self.assertIn("takt: waiting: there is no folder takt-runs", watch.stderr.readline())
+        self.assertIn("takt: waiting: there is no directory takt-runs", watch.stderr.readline())
         self.finish(self.train())
         self.next_line(watch, "finished", 1)
         watch.communicate(timeout=60 * shells.SLACK)
@@ -169,7 +169,7 @@ class Watch(unittest.TestCase):
                                   timeout=60 * shells.SLACK)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             return done.stderr
-        self.assertIn("there is no folder takt-runs", told())
+        self.assertIn("there is no directory takt-runs", told())
         empty = self.scratch / "takt-runs" / "run"
         empty.mkdir(parents=True)
         self.assertIn("no run in takt-runs", told())

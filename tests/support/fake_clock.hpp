@@ -9,7 +9,8 @@
 
 namespace takt_test {
 
-/// A processor's counter and the clocks it is compared with, moved by hand. One at a time in a process; any thread may read.
+/// A processor's counter and the clocks it is compared with, moved by hand. One at a time in a process; any thread may
+/// read.
 /// As made, a tick is a nanosecond.
 class FakeClock {
  public:
@@ -45,7 +46,8 @@ class FakeClock {
   void run(bool on) { state().runs = on; }
   /// From now on each read of the counter takes so long, or a fifth longer, in turn.
   void set_read_ns(std::uint64_t ns) { state().read_ns = ns; }
-  /// While time runs, whoever reads the reference for the `reads`th time from now is kept from running for so long before.
+  /// While time runs, whoever reads the reference for the `reads`th time from now is kept from running for so long
+  /// before.
   void hold_up_after(std::int64_t reads, std::uint64_t ns) {
     state().reads_left = reads;
     state().hold_up_ns = ns;

@@ -40,7 +40,8 @@ struct FakeEvent {
   std::uint64_t context_number = 0;
 };
 
-/// What a capture made: work, and events that each replay records. As a driver may: between a launch and the moment when the
+/// What a capture made: work, and events that each replay records. As a driver may: between a launch and the moment
+/// when the
 /// stream comes to its event, an event still tells of the replay before.
 struct FakeGraph {
   struct Node {
@@ -71,7 +72,8 @@ struct FakeStream {
   FakeGraph captured;
 };
 
-/// A device driver without a device: streams stand still until the test moves them. It knows what a driver would punish, and
+/// A device driver without a device: streams stand still until the test moves them. It knows what a driver would
+/// punish, and
 /// notes every such misuse. Any thread.
 class FakeDriver {
  public:
@@ -85,11 +87,12 @@ class FakeDriver {
     return streams_.back().get();
   }
 
-  /// From now on it does as HIP does since 6.2: a question about an event looks at the stream that the event was recorded on
+  /// From now on it does as HIP does since 6.2: a question about an event looks at the stream that the event was
+  /// recorded on
   /// last. If that is being captured the capture is lost, in whichever mode; if it is gone, that is no memory any more.
-  void look_at_streams() {
+  void check_streams() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    looks_at_streams_ = true;
+    checks_streams_ = true;
   }
 
   // What an application does.
@@ -180,9 +183,10 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     script_[call] = {status, times};
   }
-  /// What this thread records from now on is to be asked for its time so often before it may be recorded again: a begin or an
+  /// What this thread records from now on is to be asked for its time so often before it may be recorded again: a
+  /// begin or an
   /// end once, what is both twice.
-  static void owe(int questions) { owed_ = questions; }
+  static void owe(int queries) { owed_ = queries; }
   FakeEvent* last(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return stream->last;
@@ -196,10 +200,11 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     host_ns_ += static_cast<std::uint64_t>(time.count());
   }
-  /// So many records the queue of a stream holds, as real ones do: a further one would hold up the host, which is a misuse.
-  void hold_records(std::size_t most) {
+  /// So many records the queue of a stream holds, as real ones do: a further one would hold up the host, which is a
+  /// misuse.
+  void hold_records(std::size_t max) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    most_records_ = most;
+    max_records_ = max;
   }
   std::size_t queued(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -243,7 +248,7 @@ class FakeDriver {
     id = {stream->context, stream->context->number};
     return Status::done;
   }
-  Status look_at(FakeStream* stream) {
+  Status check(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Status status = Status::done;
     if (answered(Call::look, status)) { return status; }
@@ -293,7 +298,7 @@ class FakeDriver {
     event->queued = true;
     event->owed = owed_;
     stream->last = event;
-    if (++stream->records > most_records_) { misuse("a record that would have waited for room in the queue"); }
+    if (++stream->records > max_records_) { misuse("a record that would have waited for room in the queue"); }
     stream->queue.push_back({0, event, false});
     if (!held_) { run_locked(*stream, ~std::size_t{0}); }
     return Status::done;
@@ -330,7 +335,7 @@ class FakeDriver {
       if (!each->in_graph) { misuse("elapsed of an event that was never recorded"); }
       return Status::not_recorded;
     }
-    if (looks_at_streams_ && is_stream_gone(end) && end->queued) { misuse("a question about a stream that is gone"); }
+    if (checks_streams_ && is_stream_gone(end) && end->queued) { misuse("a question about a stream that is gone"); }
     if (begin->queued || end->queued) { return Status::not_ready; }
     for (FakeEvent* each : {begin, end}) { each->owed -= each->owed == 0 ? 0 : 1; }
     ms = static_cast<float>(static_cast<double>(end->at_ns - begin->at_ns) * 1e-6);
@@ -397,8 +402,8 @@ class FakeDriver {
   static bool is_stream_gone(const FakeEvent* event) { return event->stream != nullptr && event->stream->is_gone; }
   /// A question to any event ends captures of this thread, and global ones of others, unless this thread is relaxed.
   bool harms_capture(const FakeEvent* event) {
-    if (looks_at_streams_ && is_stream_gone(event)) { misuse("a question about a stream that is gone"); }
-    if (looks_at_streams_ && event->stream != nullptr && event->stream->capturing) {
+    if (checks_streams_ && is_stream_gone(event)) { misuse("a question about a stream that is gone"); }
+    if (checks_streams_ && event->stream != nullptr && event->stream->capturing) {
       event->stream->capture_valid = false;
       misuse("query of an event whose stream is being captured");
       return true;
@@ -443,9 +448,9 @@ class FakeDriver {
   static inline thread_local int owed_ = 0;
   std::mutex mutex_;
   bool held_ = false;
-  bool looks_at_streams_ = false;
+  bool checks_streams_ = false;
   bool waiting_allowed_ = false;
-  std::size_t most_records_ =
+  std::size_t max_records_ =
       std::getenv("FAKE_RECORDS") == nullptr ? 1000 : std::strtoul(std::getenv("FAKE_RECORDS"), nullptr, 10);
   int relaxed_ = 0;
   std::int64_t longest_elapsed_ns_ = 0;
@@ -478,7 +483,7 @@ struct FakeApi {
 
   static const char* unavailable() noexcept { return missing; }
   static const char* caveat() noexcept { return nullptr; }
-  static const char* fault() noexcept { return "the fake device is broken"; }
+  static const char* error_text() noexcept { return "the fake device is broken"; }
   static bool may_call() noexcept { return !error_pending; }
   static std::uintptr_t order_of(Stream stream) noexcept {
     return has_one_order ? 1 : reinterpret_cast<std::uintptr_t>(stream);
@@ -500,14 +505,14 @@ struct FakeApi {
     return has_context() ? driver().alive(id) : takt::EventStatus::no_context;
   }
   static inline bool looks = false;  // as HIP since 6.2
-  static takt::EventStatus look_at(Stream stream) noexcept {
-    return looks ? driver().look_at(stream) : takt::EventStatus::done;
+  static takt::EventStatus check(Stream stream) noexcept {
+    return looks ? driver().check(stream) : takt::EventStatus::done;
   }
   static takt::EventStatus query(Event event) noexcept {
-    if (holds_questions) {
-      ++held_questions;
-      while (holds_questions) { std::this_thread::yield(); }
-      --held_questions;
+    if (holds_queries) {
+      ++held_queries;
+      while (holds_queries) { std::this_thread::yield(); }
+      --held_queries;
     }
     return has_context() ? driver().query(event) : takt::EventStatus::no_context;
   }
@@ -538,8 +543,8 @@ struct FakeApi {
   }
   static void leave() noexcept { --visits; }
   // A driver that does not come back from a question.
-  static inline std::atomic<bool> holds_questions{false};
-  static inline std::atomic<int> held_questions{0};
+  static inline std::atomic<bool> holds_queries{false};
+  static inline std::atomic<int> held_queries{0};
   static inline std::atomic<bool> exchanges_modes{true};
   static bool has_context() noexcept { return !is_without_context || visits > 0; }
 };

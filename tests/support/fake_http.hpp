@@ -43,7 +43,8 @@ struct FakeAnswer {
   std::uint64_t endless = 0;  ///< bytes of 'x' behind the body, as long as the client reads them
 };
 
-/// An HTTP server on the loopback that does with each request what `script` says. One connection at a time, on a thread of its
+/// An HTTP server on the loopback that does with each request what `script` says. One connection at a time, on a
+/// thread of its
 /// own, on which `script` is called.
 class FakeHttp {
  public:
@@ -79,12 +80,12 @@ class FakeHttp {
   std::uint64_t endless_sent() const { return endless_sent_; }
 
  private:
-  static constexpr int kLookMs = 10;
+  static constexpr int kPollMs = 10;
 
   void serve() {
     while (!stop_) {
       pollfd ready = {listener_, POLLIN, 0};
-      if (::poll(&ready, 1, kLookMs) <= 0) { continue; }
+      if (::poll(&ready, 1, kPollMs) <= 0) { continue; }
       const int peer = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (peer < 0) { continue; }
       std::string bytes;
@@ -100,7 +101,7 @@ class FakeHttp {
       // Another client must not wait for one that keeps its connection.
       pollfd next = {listener_, POLLIN, 0};
       if (bytes.empty() && ::poll(&next, 1, 0) > 0) { return false; }
-      if (::poll(&ready, 1, kLookMs) <= 0) { continue; }
+      if (::poll(&ready, 1, kPollMs) <= 0) { continue; }
       char buffer[65536];
       const ssize_t count = ::recv(peer, buffer, sizeof buffer, 0);
       if (count <= 0) { return false; }
@@ -158,7 +159,7 @@ class FakeHttp {
     bool there = send(peer, "HTTP/1.1 200 Fake\r\nContent-Length: 1000000\r\n\r\n");
     while (there && !stop_) {
       pollfd left = {peer, POLLIN, 0};
-      there = ::poll(&left, 1, kLookMs) == 0 && send(peer, " ");
+      there = ::poll(&left, 1, kPollMs) == 0 && send(peer, " ");
     }
     return false;
   }

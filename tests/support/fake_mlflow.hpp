@@ -91,9 +91,9 @@ class FakeMlflow {
   /// As databases order them: what is no number is kept as 0.
   static std::tuple<std::int64_t, std::int64_t, double, bool> place(const Json& point) {
     const Json& value = point["value"];
-    constexpr double kMost = std::numeric_limits<double>::max();
+    constexpr double kMax = std::numeric_limits<double>::max();
     if (value == "NaN") { return {point["step"], point["timestamp"], 0, true}; }
-    const double number = value == "Infinity" ? kMost : value == "-Infinity" ? -kMost : value.get<double>();
+    const double number = value == "Infinity" ? kMax : value == "-Infinity" ? -kMax : value.get<double>();
     return {point["step"], point["timestamp"], number, false};
   }
 

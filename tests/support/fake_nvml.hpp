@@ -49,7 +49,8 @@ struct nvmlDevice_st {
 
 namespace takt_test {
 
-/// A machine with NVIDIA GPUs whose power is known at each time, behind the functions of NVML. One at a time, as functions
+/// A machine with NVIDIA GPUs whose power is known at each time, behind the functions of NVML. One at a time, as
+/// functions
 /// have no argument for it.
 class FakeNvml {
  public:
@@ -186,8 +187,8 @@ class FakeNvml {
     *now = *pending = device->slices.empty() ? 0 : 1;
     return 0;
   }
-  static int mig_count(Device /*device*/, unsigned* most) {
-    *most = 7;
+  static int mig_count(Device /*device*/, unsigned* max) {
+    *max = 7;
     return 0;
   }
   static int mig_by_index(Device device, unsigned index, Device* mig) {

@@ -29,12 +29,12 @@ inline std::string kind_of(const FakeRequest& request) {
 struct FakeWandb {
   using Fault = std::function<void(const std::string& kind, const FakeRequest&, FakeAnswer&)>;
 
-  explicit FakeWandb(Fault fault_of = {}) : fault(std::move(fault_of)) {}
+  explicit FakeWandb(Fault error_of = {}) : error(std::move(error_of)) {}
 
   FakeAnswer serve(const FakeRequest& request) {
     FakeAnswer answer;
     const std::string kind = kind_of(request);
-    if (fault) { fault(kind, request, answer); }
+    if (error) { error(kind, request, answer); }
     if (answer.status != 200 || answer.cut || answer.silent) { return answer; }
     if (kind == "stream") { take_lines(request); }
     if (answer.body != "{}") { return answer; }
@@ -43,7 +43,7 @@ struct FakeWandb {
       if (has_run || made) {
         bucket = there;
         bucket["name"] = "id";
-        bucket["wandbConfig"] = begun ? R"({"t":{"12":"x"}})" : "{}";
+        bucket["wandbConfig"] = started ? R"({"t":{"12":"x"}})" : "{}";
         const std::vector<std::string> lines = history();
         bucket["historyLineCount"] = lines.size();
         if (lines.size() > before.size()) { bucket["historyTail"] = nlohmann::json::array({lines.back()}).dump(); }
@@ -118,14 +118,14 @@ struct FakeWandb {
   static constexpr const char* kEventsFile = "wandb-events.jsonl";
 
   bool has_run = false;                             // of the same id
-  bool begun = true;                                // that one
+  bool started = true;                              // that one
   std::vector<std::string> before;                  // its history
   nlohmann::json there = nlohmann::json::object();  // what else it is asked for
   std::atomic<bool> made{false};
   mutable std::mutex taking;
   std::map<std::string, std::map<std::size_t, std::string>> taken;  // by file
   std::string store;                                                // where files go; empty: to the same host
-  Fault fault;
+  Fault error;
   FakeHttp http{[this](const FakeRequest& request) { return serve(request); }};
 };
 

@@ -67,8 +67,8 @@ class GrowingRun {
     now_.wall_ns += 1'000'000'000;
     now_.uncovered_ns += 5;
     now_.overhead_ns += static_cast<std::int64_t>(random_.below(1000));
-    const auto known_below = [this](std::uint64_t most) {
-      const auto number = static_cast<std::int64_t>(random_.below(most));
+    const auto known_below = [this](std::uint64_t max) {
+      const auto number = static_cast<std::int64_t>(random_.below(max));
       return number == 0 ? std::nullopt : std::optional(number - 1);
     };
     now_.process = {known_below(1000),
@@ -92,14 +92,14 @@ class GrowingRun {
     for (std::uint64_t count = random_.below(8); count > 0; --count) { add_one_row(); }
     if (random_.chance(40)) { add_one_metric(); }
     all_rows.insert(all_rows.end(), now_.rows.begin(), now_.rows.end());
-    most_rows = std::max(most_rows, now_.rows.size());
+    max_rows = std::max(max_rows, now_.rows.size());
     all_metrics.insert(all_metrics.end(), now_.metrics.begin(), now_.metrics.end());
     return now_;
   }
 
   bool late = false;  ///< some rows wait for device values, and come in another order
   std::vector<takt::Row> all_rows;
-  std::size_t most_rows = 0;  ///< of one export
+  std::size_t max_rows = 0;  ///< of one export
   std::vector<takt::Metric> all_metrics;
   std::vector<takt::Row> waiting;
 

@@ -14,8 +14,10 @@
 
 namespace takt_test {
 
-/// What one thread should record, by the rules in docs/concepts.md and docs/decisions, worked out slowly and plainly: time is
-/// handed to the innermost open region at every step, paths are lists of keys, rows are differences of sums. It shares no
+/// What one thread should record, by the rules in docs/concepts.md and docs/decisions, worked out slowly and plainly:
+/// time is
+/// handed to the innermost open region at every step, paths are lists of keys, rows are differences of sums. It shares
+/// no
 /// code with what it judges. A region is named by an id that no other open one has.
 class Oracle {
  public:

@@ -82,7 +82,7 @@ struct RecorderFixture {
     if (takt::detail::Outbox* outbox = recorder->outbox()) {
       collector->drain(*outbox, outbox->end(), recorder, 0, paths);
     }
-    return collector->harvest(last).rows;
+    return collector->drained(last).rows;
   }
   const takt::Cell* cell(const takt::Row& row, const Node* node) const {
     for (const takt::Cell& each : row.cells) {

@@ -13,15 +13,15 @@
 namespace takt_test {
 
 /// How equally spaced totals of `ranks` ranks lie: rank 0 has the least.
-inline takt::OverRanks over_ranks(std::uint32_t ranks, double least_s, double most_s) {
-  const double mean_s = (least_s + most_s) / 2;
+inline takt::OverRanks over_ranks(std::uint32_t ranks, double min_s, double max_s) {
+  const double mean_s = (min_s + max_s) / 2;
   takt::OverRanks over;
   over.ranks = ranks;
   over.mean_ns = mean_s * 1e9;
-  over.min_ns = static_cast<std::uint64_t>(least_s * 1e9);
-  over.max_ns = static_cast<std::uint64_t>(most_s * 1e9);
+  over.min_ns = static_cast<std::uint64_t>(min_s * 1e9);
+  over.max_ns = static_cast<std::uint64_t>(max_s * 1e9);
   over.max_rank = ranks - 1;
-  over.imbalance = most_s / mean_s - 1;
+  over.imbalance = max_s / mean_s - 1;
   return over;
 }
 
@@ -33,12 +33,12 @@ inline takt::Job sample_job(std::uint32_t ranks, const std::vector<std::pair<std
   job.paths.resize(1);
   job.paths[0].name = "Batch";
   job.paths[0].host_total = over_ranks(ranks, 900, 900);
-  for (const auto& [name, least_s] : inner) {
+  for (const auto& [name, min_s] : inner) {
     takt::JobPath path;
     path.name = name;
     path.parent = 0;
     path.depth = 1;
-    path.host_total = over_ranks(ranks, least_s, least_s * 1.25);
+    path.host_total = over_ranks(ranks, min_s, min_s * 1.25);
     job.paths.push_back(path);
   }
   return job;

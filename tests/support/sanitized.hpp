@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// TEST_SANITIZED: 1 where a sanitizer is at work, else 0. There every step costs many times as much, and the child of a process
+/// TEST_SANITIZED: 1 where a sanitizer is at work, else 0. There every step costs many times as much, and the child of
+/// a process
 /// with a thread that allocates may hang: a sanitizer's allocator knows nothing of fork().
 #define TEST_SANITIZED 0
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -13,7 +13,8 @@
 
 namespace support {
 
-/// An environment without the variables that Takt reads (TAKT_, WANDB_ and those of launchers) and with those given; on the way
+/// An environment without the variables that Takt reads (TAKT_, WANDB_ and those of launchers) and with those given;
+/// on the way
 /// out it is again what it was. One at a time, or nested; while there is one thread.
 class ScopedEnvironment {
  public:

@@ -16,25 +16,25 @@
 
 namespace takt_test {
 
-/// A folder of one test's own, removed at its end.
+/// A directory of one test's own, removed at its end.
 class Scratch {
  public:
   Scratch() {
     std::string pattern = (std::filesystem::temp_directory_path() / "takt-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) { std::abort(); }
-    folder_ = pattern;
+    directory_ = pattern;
   }
   ~Scratch() {
     std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    std::filesystem::remove_all(directory_, ignored);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return directory_ + "/" + name; }
 
  private:
-  std::string folder_;
+  std::string directory_;
 };
 
 inline std::string read_text(const std::string& path) {
@@ -56,7 +56,8 @@ inline int mode_of(const std::string& path) {
 
 inline bool exists(const std::string& path) { return mode_of(path) != -1; }
 
-/// From now on a file of this process can grow to `bytes`; a write beyond fails like one on a full disk does. 0: no limit.
+/// From now on a file of this process can grow to `bytes`; a write beyond fails like one on a full disk does. 0: no
+/// limit.
 inline void limit_file_size(rlim_t bytes) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit = {};

@@ -36,8 +36,8 @@ class SimulatedLoader {
     auto thread = std::min_element(free_ns_.begin(), free_ns_.end());
     double begin_ns = now_ns;
     if (work_.prefetches()) {
-      const double room_ns = given_ns_.size() < work_.depth ? start_ns_ : given_ns_[given_ns_.size() - work_.depth];
-      begin_ns = std::max(*thread, room_ns);
+      const double space_ns = given_ns_.size() < work_.depth ? start_ns_ : given_ns_[given_ns_.size() - work_.depth];
+      begin_ns = std::max(*thread, space_ns);
     }
     *thread = begin_ns + scattered(work_.load_ns);
     // In order: a batch is not given before the one ahead of it.

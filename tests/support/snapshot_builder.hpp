@@ -51,7 +51,8 @@ inline takt::Row& add_row(takt::Snapshot& snapshot, std::uint32_t series, std::u
   return snapshot.rows.back();
 }
 
-/// A first call of 3 `ns`, `warmup` calls of 2 `ns`, and calls spread by up to a quarter around `ns`: always the same ones.
+/// A first call of 3 `ns`, `warmup` calls of 2 `ns`, and calls spread by up to a quarter around `ns`: always the same
+/// ones.
 inline void add_calls(takt::Summary& summary, std::uint64_t warmup, std::uint64_t n, std::uint64_t ns) {
   for (std::uint64_t call = 0; call < warmup; ++call) { summary.add_warmup(call == 0 ? 3 * ns : 2 * ns); }
   std::uint64_t state = 1;

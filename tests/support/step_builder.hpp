@@ -12,7 +12,8 @@
 
 namespace takt_test {
 
-/// Makes the rows of a run with a training loop on one thread, one step behind the other: Epoch > Batch > regions of the test's.
+/// Makes the rows of a run with a training loop on one thread, one step behind the other: Epoch > Batch > regions of
+/// the test's.
 class StepBuilder {
  public:
   static constexpr std::int64_t kMs = 1'000'000;
@@ -26,7 +27,8 @@ class StepBuilder {
     return add_path(run, name, batch, kind);
   }
 
-  /// A step that takes so long; its regions take their times from that. \param between_ns from the end of the one before, or -1: no period.
+  /// A step that takes so long; its regions take their times from that. \param between_ns from the end of the one
+  /// before, or -1: no period.
   takt::Row& step(std::int64_t ns, const std::vector<std::pair<std::uint32_t, std::int64_t>>& regions = {},
                   std::int64_t between_ns = 0) {
     takt::Row& row = add_row(run, series, next_);

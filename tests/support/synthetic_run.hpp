@@ -34,7 +34,8 @@ struct SyntheticShape {
   std::uint64_t seed = 7;
 };
 
-/// A run of a training loop on one thread, whose numbers are made up: its totals as a Session has them, and its history.
+/// A run of a training loop on one thread, whose numbers are made up: its totals as a Session has them, and its
+/// history.
 class SyntheticRun {
  public:
   static constexpr double kMs = 1e6;

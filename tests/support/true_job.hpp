@@ -56,9 +56,9 @@ class TrueJob {
     std::string run = scratch.path("run");
     ::mkdir(run.c_str(), 0700);
     for (const takt::Snapshot& each : ranks_) {
-      const std::string folder = run + "/rank-" + std::to_string(each.run.rank);
-      REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
-      takt::detail::JournalExporter exporter(folder, plain_journal());
+      const std::string directory = run + "/rank-" + std::to_string(each.run.rank);
+      REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
+      takt::detail::JournalExporter exporter(directory, plain_journal());
       takt::Snapshot beginning;
       beginning.run = each.run;
       exporter.begin(beginning);
@@ -85,7 +85,7 @@ class TrueJob {
   }
 
   /// Up to so many ns.
-  std::int64_t some(std::uint64_t most) { return static_cast<std::int64_t>(random_.below(most)); }
+  std::int64_t some(std::uint64_t max) { return static_cast<std::int64_t>(random_.below(max)); }
 
   void run_step(std::size_t step, std::vector<std::int64_t>& now) {
     std::vector<std::int64_t> arrived;

@@ -11,15 +11,15 @@ namespace takt_test {
 class WideStreams {
  public:
   explicit WideStreams(FakeDriver& driver) {
-    takt::detail::records_in_flight = kMost;
-    driver.hold_records(kMost);
+    takt::detail::records_in_flight = kMax;
+    driver.hold_records(kMax);
   }
   ~WideStreams() { takt::detail::records_in_flight = takt::detail::kRecordsInFlight; }
   WideStreams(const WideStreams&) = delete;
   WideStreams& operator=(const WideStreams&) = delete;
 
  private:
-  static constexpr unsigned kMost = 1U << 16U;
+  static constexpr unsigned kMax = 1U << 16U;
 };
 
 }  // namespace takt_test

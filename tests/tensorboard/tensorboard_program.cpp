@@ -3,7 +3,8 @@
 
 // Trains nothing, in steps, and writes it for TensorBoard. What it was given is written to a file in bits, so that the
 // test can compare without trusting the exporter.
-//   tensorboard_program <file for what was given> <steps> <pause in us after each step> <every_step | windows | without>
+//   tensorboard_program <file for what was given> <steps> <pause in us after each step> <every_step | windows |
+// without>
 //     ends earlier where there is a file <file for what was given>.end
 #include <takt/exporters/memory.hpp>
 #include <takt/exporters/tensorboard.hpp>

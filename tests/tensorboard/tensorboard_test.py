@@ -65,8 +65,8 @@ class TensorboardTest(rig.Case):
         self.assertEqual(done.returncode, status, done)
         return done.stdout + done.stderr
 
-    def event_file(self, folder=None):
-        files = [each for each in (folder or self.folder() / "tensorboard").rglob("*") if each.is_file()]
+    def event_file(self, directory=None):
+        files = [each for each in (directory or self.directory() / "tensorboard").rglob("*") if each.is_file()]
         self.assertEqual(len(files), 1, files)
         return files[0]
 
@@ -149,10 +149,10 @@ class TensorboardTest(rig.Case):
         steps = [value for name, values in self.given().items() if name == "time/Epoch/Batch/step_s" for value in values]
         self.assertEqual(scalars["time/Epoch/Batch/count"], [(STEPS - 1, steps[-1][1], as_float(STEPS))])
 
-    def through_server(self, folder):
+    def through_server(self, directory):
         """The server is a child of the script, and goes with its process group."""
         script = str(pathlib.Path(__file__).with_name("through_server.py"))
-        started = rig.Started([sys.executable, script, str(folder)], rig.environment(), subprocess.DEVNULL, subprocess.PIPE,
+        started = rig.Started([sys.executable, script, str(directory)], rig.environment(), subprocess.DEVNULL, subprocess.PIPE,
                               64 * rig.MIB, None)
         self.addCleanup(started.kill)
         try:
@@ -167,7 +167,7 @@ class TensorboardTest(rig.Case):
         self.run_to_end("every_step", TAKT_TENSORBOARD_DIR=logdir, TAKT_RUN_ID="x")
         scalars, histograms = self.read(self.event_file(logdir))
         runs = self.through_server(logdir)
-        self.assertEqual(list(runs), [f"tensorboard-test-x/{self.folder().name}"])
+        self.assertEqual(list(runs), [f"tensorboard-test-x/{self.directory().name}"])
         [run] = runs.values()
         self.assertEqual({tag: [(step, time, as_float(value)) for step, time, value in values]
                           for tag, values in run["scalars"].items()}, scalars)
@@ -204,7 +204,7 @@ class TensorboardTest(rig.Case):
 
     def journal_rows(self):
         """tag -> {step: seconds}, as `takt report` tells it."""
-        done = subprocess.run([COMMAND, "report", "--steps", str(self.folder())], text=True, check=True, capture_output=True,
+        done = subprocess.run([COMMAND, "report", "--steps", str(self.directory())], text=True, check=True, capture_output=True,
                               timeout=60 * rig.SLACK)
         values = collections.defaultdict(dict)
         for row in csv.DictReader(io.StringIO(done.stdout)):
@@ -213,7 +213,7 @@ class TensorboardTest(rig.Case):
         return values
 
     def journal_summary(self):
-        done = subprocess.run([COMMAND, "report", "--json", str(self.folder())], text=True, check=True, capture_output=True,
+        done = subprocess.run([COMMAND, "report", "--json", str(self.directory())], text=True, check=True, capture_output=True,
                               timeout=60 * rig.SLACK)
         return json.loads(done.stdout)["runs"][0]["summary"]
 
@@ -262,7 +262,7 @@ class TensorboardTest(rig.Case):
         whole, number = self.event_file().read_bytes(), self.event_file().stat().st_ino
         self.assertIn("values are in", self.sync())
         self.assertEqual((self.event_file().read_bytes(), self.event_file().stat().st_ino), (whole, number))
-        journal = next(self.folder().glob("journal-*"))
+        journal = next(self.directory().glob("journal-*"))
         os.truncate(journal, journal.stat().st_size // 2)
         self.assertIn("has more than the journal", self.sync(status=4))
         self.assertEqual(self.event_file().read_bytes(), whole)
@@ -295,25 +295,25 @@ class TensorboardTest(rig.Case):
                     for rank in range(3)]
         for program in programs:
             self.assertEqual(program.end(120).status, 0)
-        folder = next(self.runs.glob("*/rank-0-*")) / "tensorboard"
-        before, _ = self.read(folder)
-        running = event_accumulator.EventAccumulator(str(folder), size_guidance=ALL)
+        directory = next(self.runs.glob("*/rank-0-*")) / "tensorboard"
+        before, _ = self.read(directory)
+        running = event_accumulator.EventAccumulator(str(directory), size_guidance=ALL)
         running.Reload()
         self.sync()
         expected = self.job(COMMAND)
         self.assertIn("total/ranks/time/Epoch/Batch/ns::f<int>/slowest_rank", expected)
-        scalars, _ = self.read(folder)
+        scalars, _ = self.read(directory)
         self.assertEqual(set(scalars), {*before, *expected})
         for name, value in expected.items():
             self.assertEqual([(step, each) for step, _, each in scalars[name]], [(STEPS - 1, as_float(value))], name)
         running.Reload()  # it reads files in the order of their names, and never goes back
         self.assertEqual(set(running.Tags()["scalars"]), set(scalars))
-        [run] = self.through_server(folder).values()
+        [run] = self.through_server(directory).values()
         self.assertEqual({tag: [(step, time, as_float(value)) for step, time, value in values]
                           for tag, values in run["scalars"].items()}, scalars)
-        files = {each.name: each.read_bytes() for each in folder.iterdir()}
+        files = {each.name: each.read_bytes() for each in directory.iterdir()}
         self.sync()
-        self.assertEqual({each.name: each.read_bytes() for each in folder.iterdir()}, files)
+        self.assertEqual({each.name: each.read_bytes() for each in directory.iterdir()}, files)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Asks the server that TensorBoard's pages ask for all that it has of a folder, and prints it as JSON.
+"""Asks the server that TensorBoard's pages ask for all that it has of a directory, and prints it as JSON.
 
-through_server.py <folder>"""
+through_server.py <directory>"""
 
 import json
 import sys

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches TensorBoard into a folder of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
+"""Fetches TensorBoard into a directory of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
 
-with_tensorboard.py <folder> <program>"""
+with_tensorboard.py <directory> <program>"""
 
 import pathlib
 import sys
@@ -13,9 +13,9 @@ import fetch  # noqa: E402
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    python = fetch.fetch("TensorBoard", ["tensorboard==2.21.0"], folder)
-    fetch.become(python, folder, str(pathlib.Path(__file__).with_name("tensorboard_test.py")), *sys.argv[2:])
+    directory = pathlib.Path(sys.argv[1])
+    python = fetch.fetch("TensorBoard", ["tensorboard==2.21.0"], directory)
+    fetch.become(python, directory, str(pathlib.Path(__file__).with_name("tensorboard_test.py")), *sys.argv[2:])
 
 
 main()

@@ -46,16 +46,16 @@ void all_reduce() { c10::make_intrusive<Collective>(std::vector<at::Tensor>{at::
 /// How often all_reduce() and the dispatcher's call around it were counted, and the bytes, since this was made.
 class Counted {
  public:
-  std::uint64_t calls() const { return counted("gloo:all_reduce").calls - told_.calls; }
-  std::uint64_t bytes() const { return counted("gloo:all_reduce").input_bytes - told_.input_bytes; }
-  std::uint64_t untold() const { return counted("gloo:all_reduce").without_bytes - told_.without_bytes; }
+  std::uint64_t calls() const { return counted("gloo:all_reduce").calls - reported_.calls; }
+  std::uint64_t bytes() const { return counted("gloo:all_reduce").input_bytes - reported_.input_bytes; }
+  std::uint64_t unreported() const { return counted("gloo:all_reduce").without_bytes - reported_.without_bytes; }
   std::uint64_t dispatched() const { return counted("c10d::allreduce_").calls - dispatched_.calls; }
-  std::uint64_t dispatched_untold() const {
+  std::uint64_t dispatched_unreported() const {
     return counted("c10d::allreduce_").without_bytes - dispatched_.without_bytes;
   }
 
  private:
-  const takt::TorchCollective told_ = counted("gloo:all_reduce");
+  const takt::TorchCollective reported_ = counted("gloo:all_reduce");
   const takt::TorchCollective dispatched_ = counted("c10d::allreduce_");
 };
 
@@ -80,9 +80,9 @@ TEST_CASE("TorchOps: a collective is no open region, and its calls and bytes are
   CHECK(since.at("gloo:all_reduce").kind == takt::Kind::comm);
   CHECK(now.calls() == 1);
 #ifdef NDEBUG
-  CHECK(now.untold() == 0);
+  CHECK(now.unreported() == 0);
 #endif
-  CHECK(now.bytes() == (1 - now.untold()) * 7 * sizeof(float));
+  CHECK(now.bytes() == (1 - now.unreported()) * 7 * sizeof(float));
 }
 
 TEST_CASE("TorchOps: a collective inside an operator counts below the depth, too, and is no region there") {
@@ -92,7 +92,7 @@ TEST_CASE("TorchOps: a collective inside an operator counts below the depth, too
   const takt::TorchOps::Step step(ops);
   operation("a hook of backward", RecordScope::FUNCTION, all_reduce);
   CHECK(now.calls() == 1);
-  CHECK(now.bytes() == (1 - now.untold()) * 7 * sizeof(float));
+  CHECK(now.bytes() == (1 - now.unreported()) * 7 * sizeof(float));
   CHECK(since.calls("a hook of backward") == 1);
   CHECK(since.calls("a hook of backward/gloo:all_reduce") == 0);
 }
@@ -107,7 +107,7 @@ TEST_CASE("TorchOps: a collective through the dispatcher counts once, by what it
               [] { operation("c10d::allreduce_", RecordScope::FUNCTION, all_reduce); });
     CHECK(now.calls() == 2);
     CHECK(now.dispatched() == 0);
-    CHECK(now.bytes() == (2 - now.untold()) * 7 * sizeof(float));
+    CHECK(now.bytes() == (2 - now.unreported()) * 7 * sizeof(float));
   }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("TorchOps: a collective of a process group that tells nothing counts a
   operation("c10d::allreduce_");
   operation("deeper", RecordScope::FUNCTION, [] { operation("c10d::allreduce_"); });
   CHECK(now.dispatched() == 2);
-  CHECK(now.dispatched_untold() == 2);
+  CHECK(now.dispatched_unreported() == 2);
   CHECK(now.calls() == 0);
   CHECK(since.calls("c10d::allreduce_") == 1);
   CHECK(since.at("c10d::allreduce_").kind == takt::Kind::comm);

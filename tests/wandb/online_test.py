@@ -47,8 +47,8 @@ class OnlineTest(WandbCase):
         self.assertEqual(len(self.server.runs), 1, self.server.runs.keys())
         return next(iter(self.server.runs.values()))
 
-    def takt_sync(self, status=0, folder=None, **env):
-        done = subprocess.run([COMMAND, "sync", "--to", "wandb", "--every-step", str(folder or self.folder())], capture_output=True,
+    def takt_sync(self, status=0, directory=None, **env):
+        done = subprocess.run([COMMAND, "sync", "--to", "wandb", "--every-step", str(directory or self.directory())], capture_output=True,
                               text=True, check=False, timeout=120 * rig.SLACK,
                               env={**self.environment(), "WANDB_MODE": "online", **env})
         self.assertEqual(done.returncode, status, done)
@@ -82,7 +82,7 @@ class OnlineTest(WandbCase):
     def check_files(self, run):
         self.assertEqual(sorted(run.uploaded), sorted([*OURS, "wandb-summary.json", "config.yaml"]))
         for name in ("summary.json", "trace.json"):
-            self.assertEqual(run.files[f"takt/{name}"], (self.folder() / name).read_bytes())
+            self.assertEqual(run.files[f"takt/{name}"], (self.directory() / name).read_bytes())
         for server_file in ("wandb-summary.json", "config.yaml"):
             self.assertTrue(json.loads(run.files[server_file]), server_file)
 
@@ -149,7 +149,7 @@ class OnlineTest(WandbCase):
         """A command that uploads the rest: it does, and puts nothing there twice."""
         if command[0] == "takt":
             self.assertFalse(nothing_was_sent)
-            self.assertEqual(command, ["takt", "sync", "--to", "wandb", str(self.folder())])
+            self.assertEqual(command, ["takt", "sync", "--to", "wandb", str(self.directory())])
             self.takt_sync()
         else:
             self.assertFalse(rows_were_sent)
@@ -273,7 +273,7 @@ class OnlineTest(WandbCase):
 
     def test_takt_sync_beside_a_program_that_sends_leaves_it_alone(self):
         program = self.start_run(steps=1_000_000, pause_us=1000)
-        self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.folder() if self.folders() else '-'}/wandb.json")))
+        self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.directory() if self.directories() else '-'}/wandb.json")))
         self.assertIn("delivering", self.takt_sync(status=3).stderr)
         pathlib.Path(f"{self.given_file}.end").touch()
         self.assertIn("written 1", program.end(120).out)
@@ -347,7 +347,7 @@ class OnlineTest(WandbCase):
             self.assertIn("written 1", program.end(120).out)
 
     def check_ranks(self, run, rows):
-        """As `takt report` tells how the ranks lie, which reads their folders in another way."""
+        """As `takt report` tells how the ranks lie, which reads their directories in another way."""
         expected = self.job(COMMAND)
         self.assertIn("total/ranks/time/Epoch/Batch/ns::f<int>/slowest_rank", expected)
         self.assertEqual(len(run.history), rows + 1)
@@ -364,30 +364,30 @@ class OnlineTest(WandbCase):
         run = self.only_run()
         rows = len(run.history)
         self.assertEqual(run.ended, 0)
-        self.takt_sync(folder=self.runs)
+        self.takt_sync(directory=self.runs)
         self.check_ranks(run, rows)
         self.server.asked.clear()
-        self.takt_sync(folder=self.runs)
+        self.takt_sync(directory=self.runs)
         self.assertEqual(self.server.kinds(), ["RunResumeStatus"])
         self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
 
     def test_takt_sync_adds_how_the_ranks_lie_to_a_log_before_wandb_sync_uploads_it(self):
         self.end_ranks(WANDB_MODE="offline")
         rows = len(self.rows_of_log())
-        self.takt_sync(folder=self.runs, WANDB_MODE="offline")
+        self.takt_sync(directory=self.runs, WANDB_MODE="offline")
         self.check_ranks(self.sync(), rows)
-        said = self.takt_sync(folder=self.runs, WANDB_MODE="offline")
+        said = self.takt_sync(directory=self.runs, WANDB_MODE="offline")
         self.assertIn("delivered before, by wandb sync; W&B was not asked", said.stdout)
 
     def begin_again(self, name, resume, sent, **env):
-        """A program with the id of the first one. Returns its log's folder."""
-        folder = self.scratch / name
-        folder.mkdir()
-        ended = self.start_run(steps=20, **{**env, "WANDB_RUN_ID": "first", "WANDB_RESUME": resume, "WANDB_DIR": folder,
+        """A program with the id of the first one. Returns its log's directory."""
+        directory = self.scratch / name
+        directory.mkdir()
+        ended = self.start_run(steps=20, **{**env, "WANDB_RUN_ID": "first", "WANDB_RESUME": resume, "WANDB_DIR": directory,
                                             "WANDB_MODE": "online"}).end(120)
         self.assertEqual(ended.status, 0, ended)
         self.assertIn(f"written {int(sent)}", ended.out, ended)
-        return ended, glob.glob(f"{folder}/wandb/offline-run-*")[0]
+        return ended, glob.glob(f"{directory}/wandb/offline-run-*")[0]
 
     def sdk_status(self, run_id, resume):
         """Whether W&B's own SDK would have begun that run."""
@@ -464,7 +464,7 @@ class OnlineTest(WandbCase):
                 run = self.only_run()
                 before, summary = list(run.history), dict(run.summary)
                 self.assertEqual((before[:len(sent)], run.ended), (sent, 0))
-                self.assertIn("somebody else has written to the run", self.takt_sync(folder=first).stderr)
+                self.assertIn("somebody else has written to the run", self.takt_sync(directory=first).stderr)
                 self.assertEqual((run.history[:len(before)], run.summary, run.ended), (before, summary, 0))
                 losses = [row["takt/step"] for row in run.rows() if "loss" in row]
                 of_second = losses[sum("loss" in json.loads(row) for row in sent):][:20]
@@ -473,7 +473,7 @@ class OnlineTest(WandbCase):
                 self.assertEqual(of_first, [*range(len(of_first))])
                 self.assertGreater(len(of_first), 100)
                 self.assertEqual(self.server.problems, [])
-                self.assertIn("all is delivered", self.takt_sync(folder=first).stdout)
+                self.assertIn("all is delivered", self.takt_sync(directory=first).stdout)
 
     def test_a_run_of_the_same_id_without_a_word_comes_behind_as_by_the_sdk(self):
         self.begin_again("one", "", True)
@@ -528,11 +528,11 @@ class OnlineTest(WandbCase):
     def test_who_wants_no_run_of_that_id_or_one_that_is_not_there_is_told_as_by_the_sdk(self):
         self.begin_again("one", "never", True)
         before = list(self.only_run().history)
-        ended, folder = self.begin_again("two", "never", False)
+        ended, directory = self.begin_again("two", "never", False)
         self.assertEqual(self.only_run().history, before)
         self.assertIn("it has a run first, and WANDB_RESUME is never", ended.err)
         self.assertNotEqual(self.sdk_status("first", "never"), 0)
-        self.client("sync", "--id", "second", folder)
+        self.client("sync", "--id", "second", directory)
         self.assertEqual(self.server.runs["first"].history, before)
         losses = [row["takt/step"] for row in self.server.runs["second"].rows() if "loss" in row]
         self.assertEqual(losses, [*range(20)])

@@ -13,7 +13,7 @@ from wandb.proto import wandb_internal_pb2
 from wandb_case import KEY, WandbCase, rig
 
 COMMAND = os.environ.get("COMMAND")
-FAKE_NVML = os.environ["FAKE_NVML"]  # the folder of a library that stands in for NVIDIA's
+FAKE_NVML = os.environ["FAKE_NVML"]  # the directory of a library that stands in for NVIDIA's
 WINDOW_S = 15
 SDK = """import json, sys, threading, wandb
 json.load(sys.stdin)
@@ -74,11 +74,11 @@ class SystemTest(WandbCase):
         self.sample()
         expected = lines_of(self.sync())
         self.assertGreaterEqual(len(expected), 2)
-        folder = self.folder()
-        (folder / "wandb.json").unlink()
+        directory = self.directory()
+        (directory / "wandb.json").unlink()
         shutil.rmtree(self.root)
         self.server.runs.clear()
-        subprocess.run([COMMAND, "sync", "--to", "wandb", "--every-step", str(folder)], check=True, timeout=120 * rig.SLACK,
+        subprocess.run([COMMAND, "sync", "--to", "wandb", "--every-step", str(directory)], check=True, timeout=120 * rig.SLACK,
                        env={**self.environment(), "WANDB_MODE": "online", "WANDB_API_KEY": KEY}, stdout=subprocess.DEVNULL)
         self.assertEqual(len(self.server.runs), 1)
         for run in self.server.runs.values():

@@ -30,9 +30,9 @@ IDENTITY = {"WANDB_PROJECT": "p r", "WANDB_ENTITY": "someone", "WANDB_NAME": "n√
 UPSERTED = ("project", "entity", "displayName", "notes", "groupName", "jobType", "tags", "host")
 OURS = ("takt/summary.json", "takt/table.txt", "takt/trace.json")
 
-# Logs with W&B's own SDK what the program logged: config, rows and folders with files come as JSON on stdin.
+# Logs with W&B's own SDK what the program logged: config, rows and directories with files come as JSON on stdin.
 SDK = """import json, sys, wandb
-config, rows, *folders = json.load(sys.stdin)
+config, rows, *directories = json.load(sys.stdin)
 settings = wandb.Settings(x_disable_stats=True, x_disable_meta=True, x_save_requirements=False, console="off", disable_git=True,
                           silent=True)
 run = wandb.init(config=config, settings=settings)
@@ -41,8 +41,8 @@ for axis in ("takt/step", "takt/epoch"):
 run.define_metric("*", step_metric="takt/step")
 for row in rows:
     run.log(row)
-for folder in folders:
-    run.save(f"{folder}/takt/*", base_path=folder, policy="end")
+for directory in directories:
+    run.save(f"{directory}/takt/*", base_path=directory, policy="end")
 run.finish()
 """
 
@@ -156,12 +156,12 @@ class WandbCase(rig.Case):
 
     def log_with_sdk(self, run_id, *what, sdk=SDK, cwd=None, **env):
         """The same run, `what` of SDK, by W&B's own SDK."""
-        folder = self.scratch / run_id
-        folder.mkdir(exist_ok=True)
-        env = {**self.environment(), **IDENTITY, "WANDB_DIR": str(folder), "WANDB_RUN_ID": run_id, **env}
+        directory = self.scratch / run_id
+        directory.mkdir(exist_ok=True)
+        env = {**self.environment(), **IDENTITY, "WANDB_DIR": str(directory), "WANDB_RUN_ID": run_id, **env}
         subprocess.run([sys.executable, "-c", sdk, "argument"], env=env, input=json.dumps(what), text=True, check=True, cwd=cwd,
                        capture_output=True, timeout=120 * rig.SLACK)
-        return folder
+        return directory
 
     def check_equal(self, ours, theirs):
         """What both servers know of the run."""

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains nothing, in steps, and writes it for W&B. What it was given is written to a file in bits, so that the test can compare
+// Trains nothing, in steps, and writes it for W&B. What it was given is written to a file in bits, so that the test
+// can compare
 // without trusting the exporter.
 //   wandb_program run <file for what was given> <steps> <pause in us after each step> [failed]
 //     ends earlier where there is a file <file for what was given>.end
 //   wandb_program silent               one step, nothing until its standard input ends, and then a parameter
-//   wandb_program blocks <folder>      a log with records of many sizes at every place near the end of a block
+//   wandb_program blocks <directory>      a log with records of many sizes at every place near the end of a block
 //   wandb_program chunks <log>         records of no meaning, of every size at every place near the end of a block
 //   wandb_program wide <metrics>       so many metrics in one step
 #include <takt/exporters/memory.hpp>
@@ -173,7 +174,7 @@ void write_log(const std::string& name, const std::string& log) {
   std::fclose(file);
 }
 
-int blocks(const std::string& folder) {
+int blocks(const std::string& directory) {
   constexpr std::size_t block = 32768;
   WandbRecords records;
   takt::detail::WandbIdentity identity;
@@ -197,7 +198,7 @@ int blocks(const std::string& folder) {
     }
   }
   append(records.exit(0, 1));
-  write_log(folder + "/run-blocks.wandb", log);
+  write_log(directory + "/run-blocks.wandb", log);
   std::printf("%lld\n", static_cast<long long>(step));
   return 0;
 }

@@ -32,17 +32,17 @@ class WandbTest(WandbCase):
         self.assertEqual(run.summary["total/time/Epoch/Batch/count"], STEPS)
         self.assertEqual(run.summary["_step"], len(run.history) - 1)
         self.assertIn("runtime", run.summary["_wandb"])
-        folder = self.folder()
+        directory = self.directory()
         for name in OURS:
             self.assertIn(name, run.files)
         for name in ("summary.json", "trace.json"):
-            self.assertEqual(run.files[f"takt/{name}"], (folder / name).read_bytes())
+            self.assertEqual(run.files[f"takt/{name}"], (directory / name).read_bytes())
 
     def test_the_sdk_of_wandb_uploads_the_same(self):
         self.run_to_end(**IDENTITY)
         ours = self.sync()
-        folder = self.log_with_sdk("official", *logged(ours))
-        self.client("sync", *glob.glob(f"{folder}/wandb/offline-run-*-official"))
+        directory = self.log_with_sdk("official", *logged(ours))
+        self.client("sync", *glob.glob(f"{directory}/wandb/offline-run-*-official"))
         self.check_equal(ours, self.server.runs["official"])
         config = ours.config()[0]
         self.assertEqual(config["lr"], 0.25)
@@ -163,9 +163,9 @@ class WandbTest(WandbCase):
         self.assertGreater(len(run.rows()), 10)
 
     def test_records_of_every_size_are_read_wherever_a_block_ends(self):
-        folder = self.root / "offline-run-20260101_000000-blocks"
-        folder.mkdir(parents=True)
-        count = int(self.start("blocks", folder).end(60).out)
+        directory = self.root / "offline-run-20260101_000000-blocks"
+        directory.mkdir(parents=True)
+        count = int(self.start("blocks", directory).end(60).out)
         rows = self.sync().rows()
         self.assertEqual([row["_step"] for row in rows], list(range(count)))
         for row in rows:
@@ -173,7 +173,7 @@ class WandbTest(WandbCase):
             expected = string.ascii_lowercase[begin:] + string.ascii_lowercase[:begin]
             length = len(row["text"])
             self.assertTrue(row["text"] == (expected * (length // 26 + 1))[:length], row["_step"])
-        self.check_with_reader(folder / "run-blocks.wandb", count + 3)
+        self.check_with_reader(directory / "run-blocks.wandb", count + 3)
 
     def check_with_reader(self, log, count):
         self.assertEqual(len(self.read_with_reader(log)), count)

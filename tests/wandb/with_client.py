@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches W&B's client into a folder of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
+"""Fetches W&B's client into a directory of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
 
-with_client.py <folder> <test> <program>"""
+with_client.py <directory> <test> <program>"""
 
 import os
 import pathlib
@@ -18,11 +18,11 @@ CLIENT = "wandb>=0.31,<1"
 READER = "wandb==0.28.0"
 
 
-def fetch_reader(python, folder):
-    reader = folder / "datastore.py"
+def fetch_reader(python, directory):
+    reader = directory / "datastore.py"
     if not reader.exists():
-        fetch.run_pip(python, "W&B's reader", "download", "--quiet", "--no-deps", "--dest", str(folder / "wheels"), READER)
-        wheel = next((folder / "wheels").glob("*.whl"))
+        fetch.run_pip(python, "W&B's reader", "download", "--quiet", "--no-deps", "--dest", str(directory / "wheels"), READER)
+        wheel = next((directory / "wheels").glob("*.whl"))
         with zipfile.ZipFile(wheel) as files:
             reader.write_bytes(files.read("wandb/sdk/internal/datastore.py"))
         wheel.unlink()
@@ -30,10 +30,10 @@ def fetch_reader(python, folder):
 
 
 def main():
-    folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
-    python = fetch.fetch("W&B's client", [CLIENT], folder)
-    os.environ["READER"] = str(fetch_reader(python, folder))
-    fetch.become(python, folder, str(pathlib.Path(__file__).with_name(name)), *sys.argv[3:])
+    directory, name = pathlib.Path(sys.argv[1]), sys.argv[2]
+    python = fetch.fetch("W&B's client", [CLIENT], directory)
+    os.environ["READER"] = str(fetch_reader(python, directory))
+    fetch.become(python, directory, str(pathlib.Path(__file__).with_name(name)), *sys.argv[3:])
 
 
 main()

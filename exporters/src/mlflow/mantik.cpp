@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mantik.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "mlflow/mlflow_messages.hpp"
 
@@ -131,20 +131,20 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMostBytes = 65'536;
+constexpr std::size_t kMaxBytes = 65'536;
 
 void report_unwritable(const std::string& file, const std::string& why) {
-  report_fault_once("mantik.cache.write", "Mantik's tokens cannot be kept in " + file + " (" + why +
-                                              "), so that each process asks for its own; make the folder writable");
+  report_error_once("mantik.cache.write", "Mantik's tokens cannot be kept in " + file + " (" + why +
+                                              "), so that each process asks for its own; make the directory writable");
 }
 
 }  // namespace
 
-MantikCache::MantikCache(std::string file, std::string username, std::chrono::milliseconds patience)
-    : file_(std::move(file)), username_(std::move(username)), patience_(patience) {}
+MantikCache::MantikCache(std::string file, std::string username, std::chrono::milliseconds timeout)
+    : file_(std::move(file)), username_(std::move(username)), timeout_(timeout) {}
 
 bool MantikCache::refuse(const std::string& why) {
-  report_fault_once("mantik.cache.read", "the tokens in " + file_ + " are not used: " + why);
+  report_error_once("mantik.cache.read", "the tokens in " + file_ + " are not used: " + why);
   return false;
 }
 
@@ -157,10 +157,10 @@ bool MantikCache::read(MantikTokens& tokens) {
   }
   foreign_ = status.st_uid != ::geteuid();
   if (foreign_) {
-    return refuse("the file belongs to another user of this machine; remove it, or set HOME to your own folder");
+    return refuse("the file belongs to another user of this machine; remove it, or set HOME to your own directory");
   }
   std::string text;
-  if (!read_from(file_, 0, kMostBytes, text)) {
+  if (!read_from(file_, 0, kMaxBytes, text)) {
     return refuse("the file cannot be read (" + std::system_category().message(errno) + "); remove it");
   }
   MantikTokens found;
@@ -178,28 +178,28 @@ bool MantikCache::read(MantikTokens& tokens) {
 }
 
 /// Whether there can be other files beside it.
-bool MantikCache::prepare_folder() {
+bool MantikCache::prepare_directory() {
   const std::size_t slash = file_.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) { return false; }
-  return ::access(folder.c_str(), W_OK | X_OK) == 0;
+  const std::string directory = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
+  if (::mkdir(directory.c_str(), S_IRWXU) != 0 && errno != EEXIST) { return false; }
+  return ::access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
 bool MantikCache::lock() {
   if (file_.empty() || foreign_ || lease_.held()) { return true; }
-  if (!has_folder_ && !prepare_folder()) {
+  if (!has_directory_ && !prepare_directory()) {
     report_unwritable(file_, std::system_category().message(errno));
     file_.clear();
     return true;
   }
-  has_folder_ = true;
+  has_directory_ = true;
   if (lease_.take(file_ + ".lease")) { return true; }
   if (lease_.is_broken()) {  // no room, no quota: whoever waited would wait for nobody
     report_unwritable(file_, lease_.problem().substr(0, lease_.problem().find(';')));
     return true;
   }
   const auto now = steady_clock::now();
-  if (patient_until_ == Time()) { patient_until_ = now + patience_; }
+  if (patient_until_ == Time()) { patient_until_ = now + timeout_; }
   return now >= patient_until_;
 }
 
@@ -227,7 +227,7 @@ constexpr std::int64_t kMargin_s = 300;      // before a token ends
 constexpr std::int64_t kShortest_s = 10;     // for which a new one is used, whatever the clocks say
 constexpr std::int64_t kNextRefresh_s = 30;  // after one that failed, while the old token is valid
 constexpr milliseconds kPause(50);           // while another process asks
-constexpr std::size_t kMostReply = 65'536;
+constexpr std::size_t kMaxReply = 65'536;
 
 std::string without_double_slashes(std::string url) {
   const std::size_t scheme = url.find("://");
@@ -288,7 +288,7 @@ std::string cache_file(const MantikOptions& options) {
 
 HttpRequest token_request(const char* route, const JsonText& body) {
   HttpRequest request;
-  request.most_reply = kMostReply;
+  request.max_reply = kMaxReply;
   request.method = "POST";
   request.path = std::string("/mantik/tokens/") + route;
   request.content_type = "application/json";

@@ -45,7 +45,7 @@ class MantikCache {
   /// \param file empty: nothing is shared.
   /// \param username whose tokens are wanted.
   /// \param patience for another process that asks for tokens.
-  MantikCache(std::string file, std::string username, std::chrono::milliseconds patience);
+  MantikCache(std::string file, std::string username, std::chrono::milliseconds timeout);
   ~MantikCache() { unlock(); }
   MantikCache(const MantikCache&) = delete;
   MantikCache& operator=(const MantikCache&) = delete;
@@ -61,13 +61,13 @@ class MantikCache {
   using Time = std::chrono::steady_clock::time_point;
 
   bool refuse(const std::string& why);
-  bool prepare_folder();
+  bool prepare_directory();
 
   std::string file_;
   std::string username_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
   bool foreign_ = false;  // somebody else's, and so not to be written over
-  bool has_folder_ = false;
+  bool has_directory_ = false;
   FileLease lease_;
   Time patient_until_{};
 };

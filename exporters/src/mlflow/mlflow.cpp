@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "mlflow/mlflow_client.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "mlflow/mlflow_messages.hpp"
@@ -51,7 +51,7 @@ void read_credentials(MlflowOptions& options) {
     if (name == "mlflow_tracking_password" && options.password.empty()) { options.password = value; }
   }
   if (!file.is_open() || file.bad()) {
-    detail::report_fault_once("mlflow.credentials",
+    detail::report_error_once("mlflow.credentials",
                               path + " cannot be read" + (error == 0 ? "" : std::string(": ") + std::strerror(error)) +
                                   "; make it a file that you may read (chmod 600), or set MLFLOW_TRACKING_USERNAME and "
                                   "MLFLOW_TRACKING_PASSWORD");
@@ -70,7 +70,7 @@ MantikOptions read_mantik(const MlflowOptions& options) {
   const std::string api = detail::origin_of(mantik.api_url.empty() ? detail::kMantikApi : mantik.api_url);
   const std::string server = detail::origin_of(options.tracking_uri);
   if (options.tracking_uri.empty() || server == api) { return mantik; }
-  detail::report_fault_once("mantik.other_host",
+  detail::report_error_once("mantik.other_host",
                             "MANTIK_USERNAME and MANTIK_PASSWORD are not used: MLFLOW_TRACKING_URI leads to " + server +
                                 ", and tokens of " + api +
                                 " go nowhere else. Unset them, or make MLFLOW_TRACKING_URI and MANTIK_API_URL those of "
@@ -119,14 +119,15 @@ class MlflowLive : public detail::LiveRun {
   std::string directory_;                    // of the run; may be empty
 };
 
-/// The settings that the program has made are in the run folder before the server is asked for anything, and whether or
+/// The settings that the program has made are in the run directory before the server is asked for anything, and
+/// whether or
 /// not it is ever there: takt sync goes by them. Where somebody else has begun, what that one was not shown this one
 /// could send, but neither knows what the other has sent.
 bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why,
                        detail::FileLease* lease) {
   directory_ = snapshot.run.directory;
-  if (claim == detail::Claim::begun) {
-    detail::report_fault("mlflow.begun",
+  if (claim == detail::Claim::started) {
+    detail::report_error("mlflow.begun",
                          "this run is delivered already, by another exporter or by takt sync (" + why +
                              "), so that nothing is sent from here. Add one exporter, at the start; takt "
                              "sync " +
@@ -134,7 +135,7 @@ bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std:
     return false;
   }
   if (claim == detail::Claim::taken) {
-    detail::report_fault("mlflow.lease", why + ". Both may deliver, which servers with a database notice; takt sync " +
+    detail::report_error("mlflow.lease", why + ". Both may deliver, which servers with a database notice; takt sync " +
                                              directory_ + " sends what lacks");
   }
   if (!directory_.empty()) { client_.keep_cursor(detail::kMlflow.cursor_file(directory_), lease); }
@@ -164,9 +165,9 @@ bool MlflowLive::finish(milliseconds deadline) {
   client_.leave();
   if (!client_.stopped() && (!delivered || client_.owed() != 0)) {
     const std::uint64_t missing = client_.queue().points() + client_.queue().lost();
-    const char* const least = feed_->is_behind() ? "at least " : "";
-    detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
-                                              (least + std::to_string(missing)) + " points are missing. " +
+    const char* const min = feed_->is_behind() ? "at least " : "";
+    detail::report_error("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
+                                              (min + std::to_string(missing)) + " points are missing. " +
                                               (directory_.empty() ? std::string("More time: TAKT_EXIT_MS")
                                                                   : "Send them: takt sync " + directory_));
   }
@@ -203,7 +204,7 @@ MlflowExporter::MlflowExporter(MlflowOptions options) {
 MlflowExporter MlflowExporter::from_env() {
   MlflowOptions options = MlflowOptions::from_env();
   if (detail::mlflow_has_server(options)) { return MlflowExporter(std::move(options)); }
-  detail::report_fault_once("mlflow.unset",
+  detail::report_error_once("mlflow.unset",
                             "MLFLOW_TRACKING_URI is not set, so nothing is sent to MLflow; set it to the URL of a "
                             "server, such as http://127.0.0.1:5000");
   return MlflowExporter(std::make_unique<Impl>(options, nullptr));

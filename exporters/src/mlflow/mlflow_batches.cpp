@@ -91,7 +91,7 @@ HttpRequest MlflowReadBack::request(const std::string& run_id) const {
   HttpRequest request = mlflow_get("metrics/get-history?run_id=" + url_encoded(run_id) +
                                    "&metric_key=" + url_encoded(histories_.front()) + kPage +
                                    (page_.empty() ? "" : "&page_token=" + url_encoded(page_)));
-  request.most_reply = kMostMlflowReply;
+  request.max_reply = kMaxMlflowReply;
   return request;
 }
 
@@ -104,9 +104,9 @@ bool MlflowReadBack::answered(const std::string& body) {
 
 /// As databases keep it: the largest number there is for an infinity, and 0, marked, for what is no number.
 MlflowReadBack::Place MlflowReadBack::place_of(std::int64_t step, std::int64_t timestamp_ms, double value) {
-  constexpr double kMost = std::numeric_limits<double>::max();
+  constexpr double kMax = std::numeric_limits<double>::max();
   const bool is_nan = std::isnan(value);
-  return {step, timestamp_ms, is_nan ? 0 : std::min(std::max(value, -kMost), kMost), is_nan};
+  return {step, timestamp_ms, is_nan ? 0 : std::min(std::max(value, -kMax), kMax), is_nan};
 }
 
 MlflowReadBack::Place MlflowReadBack::place_of(std::size_t at) const {
@@ -160,8 +160,8 @@ bool MlflowReadBack::history(const std::string& body) {
 
 namespace {
 
-constexpr int kMostRefusals = 50;
-constexpr int kMostLoneFailures = 8;
+constexpr int kMaxRefusals = 50;
+constexpr int kMaxLoneFailures = 8;
 
 }  // namespace
 
@@ -199,9 +199,10 @@ std::string MlflowBatches::refused(const HttpReply& reply) {
   }
   const std::string what = mlflow_is_too_long(reply) ? queue_.too_long(names_) : queue_.refused(names_);
   if (!what.empty()) {
-    lines_.report("mlflow.refused " + what, "MLflow refuses " + what + ", which is left out: " + lines_.told(reply) +
+    lines_.report("mlflow.refused " + what, "MLflow refuses " + what +
+                                                ", which is left out: " + lines_.reported(reply) +
                                                 lines_.with_sync("; ", " does not send it either"));
-    if (++refusals_ >= kMostRefusals) { return "it refuses every value: " + lines_.told(reply); }
+    if (++refusals_ >= kMaxRefusals) { return "it refuses every value: " + lines_.reported(reply); }
   }
   return "";
 }
@@ -211,9 +212,9 @@ bool MlflowBatches::fails_at_once(const HttpReply& reply) const {
 }
 
 void MlflowBatches::failed(const HttpReply& reply) {
-  if (lone_failures_ < kMostLoneFailures && queue_.halve()) { return; }
+  if (lone_failures_ < kMaxLoneFailures && queue_.halve()) { return; }
   std::string what = "a request";
-  if (++lone_failures_ >= kMostLoneFailures) {
+  if (++lone_failures_ >= kMaxLoneFailures) {
     queue_.give_up_rest();
   } else {
     what = '"' + queue_.give_up_one(names_) + '"';
@@ -224,7 +225,7 @@ void MlflowBatches::failed(const HttpReply& reply) {
       is_clash ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two" : "";
   // Each metric whose name clashes gets a line of its own.
   lines_.report("mlflow.failing" + (is_clash ? " " + what : ""),
-                "MLflow fails over " + what + ", which is not sent again from here: " + lines_.told(reply) + cure +
+                "MLflow fails over " + what + ", which is not sent again from here: " + lines_.reported(reply) + cure +
                     lines_.with_sync(". ", " sends it once MLflow does not"));
 }
 
@@ -239,7 +240,7 @@ void MlflowBatches::unreadable(const HttpReply& reply) {
   lines_.report("mlflow.unread",
                 "MLflow does not tell which points it has; where their delivery was not confirmed it may keep "
                 "two of one: " +
-                    lines_.told(reply) + lines_.with_sync("; ", " asks again"));
+                    lines_.reported(reply) + lines_.with_sync("; ", " asks again"));
   read_back_.give_up();
 }
 

@@ -67,8 +67,8 @@ class MlflowReadBack {
 class MlflowBatches {
  public:
   /// \param names of the points; not owned, nor are the lines.
-  MlflowBatches(const MetricPoints& names, const MlflowLines& lines, std::size_t most_points)
-      : names_(names), lines_(lines), queue_(most_points) {}
+  MlflowBatches(const MetricPoints& names, const MlflowLines& lines, std::size_t max_points)
+      : names_(names), lines_(lines), queue_(max_points) {}
 
   MlflowQueue& queue() noexcept { return queue_; }
   const MlflowQueue& queue() const noexcept { return queue_; }

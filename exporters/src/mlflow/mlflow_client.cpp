@@ -4,8 +4,8 @@
 
 #include <takt/job.hpp>
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "mlflow/mlflow_messages.hpp"
 #include "trackers/system_metrics.hpp"
 #include "trackers/tracker_names.hpp"
@@ -20,31 +20,31 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kMostServerErrors = 3;
+constexpr int kMaxServerErrors = 3;
 
 bool is_success(const HttpReply& reply) { return reply.status >= 200 && reply.status < 300; }
 
 }  // namespace
 
-MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& times, std::size_t most_points)
+MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& times, std::size_t max_points)
     : options_(options),
       http_(mlflow_http_options(options, times.connect, times.total)),
       login_(mlflow_is_mantik(options) ? std::make_unique<MantikLogin>(options, times) : nullptr),
       points_(options.every_step, MetricSet::few),
-      most_points_(most_points),
+      max_points_(max_points),
       lines_(http_, cursor_file_),
       start_(options, lines_),
-      batches_(points_, lines_, most_points),
+      batches_(points_, lines_, max_points),
       ending_(lines_, cursor_file_),
       backoff_(times) {
   points_.keep_nans();
-  points_.tell_system(&mlflow_system_metrics, kMlflowSystemNs);
+  points_.report_system(&mlflow_system_metrics, kMlflowSystemNs);
 }
 
 void MlflowClient::keep_cursor(const std::string& file, FileLease* lease) { cursor_file_.keep(file, lease); }
 
-void MlflowClient::keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease) {
-  cursor_file_.keep(std::move(folder), kMlflow.cursor, lease);
+void MlflowClient::keep_cursor(std::shared_ptr<const DirectoryFiles> directory, FileLease* lease) {
+  cursor_file_.keep(std::move(directory), kMlflow.cursor, lease);
 }
 
 void MlflowClient::resume(const MlflowCursor& cursor) {
@@ -54,7 +54,7 @@ void MlflowClient::resume(const MlflowCursor& cursor) {
   first_schema_ = cursor.first_schema;
   points_ = MetricPoints(cursor.every_step, first_schema_ ? MetricSet::full : MetricSet::few);
   if (!first_schema_) { points_.keep_nans(); }
-  points_.tell_system(&mlflow_system_metrics, kMlflowSystemNs);
+  points_.report_system(&mlflow_system_metrics, kMlflowSystemNs);
   points_.begin_at(cursor.first_row, cursor.first_metric, cursor.first_sample);
   start_.resume(cursor);
   batches_.queue().resume(cursor);
@@ -72,9 +72,9 @@ MlflowCursor MlflowClient::cursor() const {
   cursor.first_row = points_.first_row();
   cursor.first_metric = points_.first_metric();
   cursor.first_sample = points_.first_sample();
-  start_.tell(cursor);
-  queue().tell(cursor);
-  ending_.tell(cursor);
+  start_.report(cursor);
+  queue().report(cursor);
+  ending_.report(cursor);
   cursor.killed_bytes = killed_bytes_;
   cursor.killed_rows = killed_rows_;
   cursor.of = of_;
@@ -110,7 +110,7 @@ bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
                   detail::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
                                  points_.nans()));
   }
-  tell_renamed();
+  warn_renamed();
   if (snapshot.finished && !ending_.finished()) {
     ending_.finish(snapshot, killed, options_.artifacts);
     // Trying again soon costs one request; waiting longer than the run lasts costs the data.
@@ -134,11 +134,11 @@ void MlflowClient::take_job(const Snapshot& snapshot) {
   const Job& job = *snapshot.job;
   if (!batches_.queue().add_job(job.wall.ranks, std::move(points), points_)) { return; }
   batches_.queue().add_tags({{"takt.ranks", job_text(job)}});
-  tell_renamed();
+  warn_renamed();
 }
 
 void MlflowClient::begin(const Snapshot& snapshot) {
-  if (std::exchange(begun_, true)) { return; }
+  if (std::exchange(started_, true)) { return; }
   of_ = mlflow_cursor_owner(snapshot.run);
   start_.begin(snapshot);
   stop_if(start_.stopped_by());
@@ -146,7 +146,7 @@ void MlflowClient::begin(const Snapshot& snapshot) {
 }
 
 bool MlflowClient::idle() const noexcept {
-  if (stopped() || !begun_) { return true; }
+  if (stopped() || !started_) { return true; }
   return start_.ready() && queue().empty() && ending_.all_said();
 }
 
@@ -221,7 +221,7 @@ void MlflowClient::take_answer(const HttpReply& reply) {
 void MlflowClient::answered(const HttpReply& reply) {
   // The same again, with another token.
   if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
-  if (asks_owner_) { return owner_told(reply); }
+  if (asks_owner_) { return take_owner(reply); }
   if (batches_.asks()) { return read_back(reply); }
   const bool taken = is_success(reply);
   if (taken && (uploading() || is_json_object(reply.body))) {
@@ -246,7 +246,7 @@ bool MlflowClient::must_ask_owner() const noexcept {
   return !owner_known_ || (queue().empty() && !ending_.closed() && !owner_known_at_end_);
 }
 
-void MlflowClient::owner_told(const HttpReply& reply) {
+void MlflowClient::take_owner(const HttpReply& reply) {
   if (!is_success(reply) || !is_json_object(reply.body)) {
     if (is_success(reply) || mlflow_may_pass(reply.status)) { return try_again(reply); }
     return stop_if(start_.refusal(reply));
@@ -273,7 +273,7 @@ void MlflowClient::read_back(const HttpReply& reply) {
   const bool said = is_success(reply);
   if (said && login_ != nullptr) { login_->accepted(); }
   // A server that fails over the question may take the points all the same.
-  const bool fails = reply.status == 500 && server_errors_ + 1 >= kMostServerErrors;
+  const bool fails = reply.status == 500 && server_errors_ + 1 >= kMaxServerErrors;
   const bool never = reply.too_long || fails || (!said && !mlflow_may_pass(reply.status));
   if (never) {
     batches_.unreadable(reply);
@@ -331,7 +331,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
   if (may_be_there && start_.ready() && !asks_owner_) { batches_.may_be_there(); }
   if (gave_up(reply)) { return; }
   not_before_ = steady_clock::now() + backoff_.wait(reply);
-  trouble_ = lines_.told(reply);
+  trouble_ = lines_.reported(reply);
   lines_.report(
       "mlflow.away",
       detail::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait{}", http_.url(),
@@ -341,15 +341,16 @@ void MlflowClient::try_again(const HttpReply& reply) {
 /// Where the server fails over what it is sent, and would again, that is not sent from here any more.
 bool MlflowClient::gave_up(const HttpReply& reply) {
   if (!start_.ready() || batches_.asks() || asks_owner_) { return false; }
-  if (server_errors_ < (batches_.fails_at_once(reply) ? 1 : kMostServerErrors)) { return false; }
+  if (server_errors_ < (batches_.fails_at_once(reply) ? 1 : kMaxServerErrors)) { return false; }
   backoff_.reset();
   server_errors_ = 0;
   if (!queue().empty()) {
     batches_.failed(reply);
     return true;
   }
-  lines_.report("mlflow.failing", "MLflow fails over a request, which is not sent again from here: " +
-                                      lines_.told(reply) + lines_.with_sync(". ", " sends it once MLflow does not"));
+  lines_.report("mlflow.failing",
+                "MLflow fails over a request, which is not sent again from here: " + lines_.reported(reply) +
+                    lines_.with_sync(". ", " sends it once MLflow does not"));
   ending_.failed(start_.artifact_root());
   return true;
 }
@@ -365,7 +366,7 @@ void MlflowClient::stop_if(const std::string& why) {
                                       lines_.with_sync("; ", " sends what is not there"));
 }
 
-void MlflowClient::tell_renamed() {
+void MlflowClient::warn_renamed() {
   MetricPoints::Renamed renamed = points_.take_renamed();
   for (auto& each : batches_.queue().take_renamed()) { renamed.push_back(std::move(each)); }
   const char* const takes = "MLflow takes letters, digits, blanks and _-./ in names";

@@ -5,7 +5,7 @@
 #include <takt/exporters/mlflow.hpp>
 #include <takt/snapshot.hpp>
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "mlflow/mantik.hpp"
 #include "mlflow/mlflow_batches.hpp"
 #include "mlflow/mlflow_cursor.hpp"
@@ -30,17 +30,17 @@ namespace detail {
 /// A run on an MLflow server: takes snapshots, and sends what follows from them whenever it is given time. Everything
 /// is sent until it is taken: first the run is brought to its place, then parameters, tags and points are, and at the
 /// end what the server is told of it. One thread at a time.
-class MlflowClient : public RunTaker {
+class MlflowClient : public RunConsumer {
  public:
   /// \throws takt::Error for options that cannot work.
-  /// \param most_points that are kept; beyond, the oldest go.
+  /// \param max_points that are kept; beyond, the oldest go.
   explicit MlflowClient(const MlflowOptions& options, const SenderTimes& times = {},
-                        std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MetricPoint));
+                        std::size_t max_points = MlflowQueue::kMaxBytes / sizeof(MetricPoint));
 
   /// From now on `file` says how far the run was delivered. Before take(). \param lease as for CursorFile::keep().
   void keep_cursor(const std::string& file, FileLease* lease = nullptr);
-  /// The same in a run folder, where it has its own name.
-  void keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease);
+  /// The same in a run directory, where it has its own name.
+  void keep_cursor(std::shared_ptr<const DirectoryFiles> directory, FileLease* lease);
   /// Goes on where another process stopped: what it has delivered is passed over when it is taken again. Of the
   /// options, only those about the server count; as long as there is no run, also experiment and run to join, where the
   /// server refuses those of the cursor. Before take().
@@ -50,7 +50,7 @@ class MlflowClient : public RunTaker {
   void set_commit(std::string commit) { start_.set_commit(std::move(commit)); }
   /// From now on no point goes because there are too many: whoever adds them sees to that.
   void found_journal() noexcept override { batches_.queue().keep_all(); }
-  bool has_room() const noexcept override { return stopped() || queue().points() < most_points_; }
+  bool has_space() const noexcept override { return stopped() || queue().points() < max_points_; }
   std::uint64_t next_row() const noexcept override { return points_.next_row(); }
   std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
   std::uint64_t next_sample() const noexcept override { return points_.next_sample(); }
@@ -113,21 +113,21 @@ class MlflowClient : public RunTaker {
   bool gave_up(const HttpReply& reply);
   void stop_if(const std::string& why);
   bool must_ask_owner() const noexcept;
-  void owner_told(const HttpReply& reply);
+  void take_owner(const HttpReply& reply);
   void leave_to_newer();
-  void tell_renamed();
+  void warn_renamed();
 
   MlflowOptions options_;
   Http http_;
   std::unique_ptr<MantikLogin> login_;  // none where the credentials are those of the options
   MetricPoints points_;
-  std::size_t most_points_;
+  std::size_t max_points_;
   CursorFile cursor_file_;
   MlflowLines lines_;
   MlflowStart start_;
   MlflowBatches batches_;
   MlflowEnding ending_;
-  bool begun_ = false;
+  bool started_ = false;
   bool stopped_ = false;
   // For a run that several programs may continue: whether the newest of them is known.
   bool owner_known_ = false;         // by an answer since the last outage

@@ -79,7 +79,7 @@ struct MlflowCursor {
   std::uint64_t killed_rows = 0;   ///< points of rows that do not depend on where it ended
 
   /// Of how many ranks all figures are there.
-  std::uint64_t told_ranks() const {
+  std::uint64_t reported_ranks() const {
     const MlflowSettled& of_job = settled[static_cast<std::size_t>(MetricPoint::Source::job)];
     return of_job.count() < job.count ? 0 : job.ranks;
   }

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_messages.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "trackers/tracker_names.hpp"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ HttpRequest mlflow_get(const std::string& endpoint) {
 
 HttpRequest mlflow_get_run(const std::string& run_id) {
   HttpRequest request = mlflow_get("runs/get?run_id=" + url_encoded(run_id));
-  request.most_reply = kMostMlflowReply;
+  request.max_reply = kMaxMlflowReply;
   return request;
 }
 
@@ -158,16 +158,16 @@ bool mlflow_is_no_server(const std::string& tracking_uri) {
 }
 
 void report_no_server() {
-  report_fault_once(
+  report_error_once(
       "mlflow.no_server",
-      "MLFLOW_TRACKING_URI is a folder, a database or Databricks, and Takt sends to MLflow servers only: "
-      "nothing is sent. To see a local folder or database, start a server: mlflow server "
+      "MLFLOW_TRACKING_URI is a directory, a database or Databricks, and Takt sends to MLflow servers only: "
+      "nothing is sent. To see a local directory or database, start a server: mlflow server "
       "--backend-store-uri <what you have> --port 5000, and set MLFLOW_TRACKING_URI=http://127.0.0.1:5000; "
-      "then takt sync <run folder> sends this run, too");
+      "then takt sync <run directory> sends this run, too");
 }
 
-std::string mlflow_told(const HttpReply& reply, const Http& http) {
-  return http.told(reply, json_string(reply.body, "/message"));
+std::string mlflow_reported(const HttpReply& reply, const Http& http) {
+  return http.reported(reply, json_string(reply.body, "/message"));
 }
 
 std::string mlflow_cure(const HttpReply& reply) {
@@ -238,47 +238,47 @@ std::string mlflow_artifact_path(const std::string& root) {
 namespace {
 
 /// As its client asks NVML and rocm_smi: for GPUs by their number in the machine.
-std::vector<SystemMetric> mlflow_metrics_of_gpu(const Meter& meter) {
-  const std::string gpu = "system/gpu_" + std::to_string(meter.number);
-  const bool nvidia = is_nvidia(meter);
+std::vector<SystemMetric> mlflow_metrics_of_gpu(const Sensor& sensor) {
+  const std::string gpu = "system/gpu_" + std::to_string(sensor.number);
+  const bool nvidia = is_nvidia(sensor);
   std::vector<SystemMetric> metrics = {{gpu + "_utilization_percentage", Quantity::utilization, 1e-1},
                                        {gpu + "_power_usage_watts", Quantity::power, 1e-3}};
   // Its client has a fixed power for all AMD GPUs, of which a share says nothing.
-  if (nvidia && meter.power_limit_mw) {
+  if (nvidia && sensor.power_limit_mw) {
     metrics.push_back(
-        {gpu + "_power_usage_percentage", Quantity::power, 100.0 / static_cast<double>(*meter.power_limit_mw)});
+        {gpu + "_power_usage_percentage", Quantity::power, 100.0 / static_cast<double>(*sensor.power_limit_mw)});
   }
-  if (is_slice(meter)) { return metrics; }
+  if (is_slice(sensor)) { return metrics; }
   metrics.push_back(nvidia ? SystemMetric{gpu + "_memory_usage_megabytes", Quantity::memory, 1e-6}
                            : SystemMetric{gpu + "_memory_usage_gigabytes", Quantity::memory, 1e-9});
-  if (meter.memory_bytes) {
+  if (sensor.memory_bytes) {
     metrics.push_back(
-        {gpu + "_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(*meter.memory_bytes)});
+        {gpu + "_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(*sensor.memory_bytes)});
   }
   return metrics;
 }
 
 /// As its client asks psutil.
-std::vector<SystemMetric> mlflow_metrics_of_machine(const Meter& meter) {
+std::vector<SystemMetric> mlflow_metrics_of_machine(const Sensor& sensor) {
   std::vector<SystemMetric> metrics = {{"system/system_memory_usage_megabytes", Quantity::memory, 1e-6}};
-  if (meter.memory_bytes) {
+  if (sensor.memory_bytes) {
     metrics.push_back(
-        {"system/system_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(*meter.memory_bytes)});
+        {"system/system_memory_usage_percentage", Quantity::memory, 100.0 / static_cast<double>(*sensor.memory_bytes)});
   }
-  if (meter.processors) {
-    metrics.push_back({"system/cpu_utilization_percentage", Quantity::cpu_time, 100.0 / *meter.processors});
+  if (sensor.processors) {
+    metrics.push_back({"system/cpu_utilization_percentage", Quantity::cpu_time, 100.0 / *sensor.processors});
   }
   return metrics;
 }
 
 }  // namespace
 
-std::vector<SystemMetric> mlflow_system_metrics(const Meter& meter) {
-  switch (meter.kind) {
-    case Meter::Kind::device:
-      return mlflow_metrics_of_gpu(meter);
-    case Meter::Kind::machine:
-      return mlflow_metrics_of_machine(meter);
+std::vector<SystemMetric> mlflow_system_metrics(const Sensor& sensor) {
+  switch (sensor.kind) {
+    case Sensor::Kind::device:
+      return mlflow_metrics_of_gpu(sensor);
+    case Sensor::Kind::machine:
+      return mlflow_metrics_of_machine(sensor);
     default:
       return {};
   }

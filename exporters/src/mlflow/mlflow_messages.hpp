@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "trackers/http.hpp"
 #include "trackers/metric_points.hpp"
@@ -38,7 +38,7 @@ struct MlflowAttachment {
   std::string name;
   std::string type;
   std::string text;
-  std::string file;  ///< sent instead of text, where there is a name: trace.json of a run folder
+  std::string file;  ///< sent instead of text, where there is a name: trace.json of a run directory
 };
 
 /// Whether the options name a server; Mantik's needs no URL.
@@ -53,7 +53,7 @@ bool is_json_object(const std::string& body);
 std::string json_string(const std::string& body, const char* pointer);
 
 /// Bytes of what a server says about a run with many metrics, or long ones.
-constexpr std::size_t kMostMlflowReply = std::size_t{32} << 20U;
+constexpr std::size_t kMaxMlflowReply = std::size_t{32} << 20U;
 
 HttpRequest mlflow_get(const std::string& endpoint);
 /// The run as it is there, with the latest point of each metric.
@@ -81,7 +81,7 @@ bool mlflow_refuses_values(const HttpReply& reply);
 /// What the request is for, a run or the experiment of a new one, is in the server's bin.
 bool mlflow_is_deleted(const HttpReply& reply);
 /// What the server said, in a line, without what is secret to `http`.
-std::string mlflow_told(const HttpReply& reply, const Http& http);
+std::string mlflow_reported(const HttpReply& reply, const Http& http);
 /// What to do about it, as the end of a line; may be empty.
 std::string mlflow_cure(const HttpReply& reply);
 /// A value in the request is longer than this server takes.
@@ -91,7 +91,8 @@ bool mlflow_is_clash(const HttpReply& reply);
 /// The server has that value already, and is one that does not take it twice.
 bool mlflow_is_there(const HttpReply& reply);
 
-/// Whether the URI is one that MLflow's own clients understand and Takt does not: a folder, a database, Databricks. Any
+/// Whether the URI is one that MLflow's own clients understand and Takt does not: a directory, a database, Databricks.
+/// Any
 /// thread.
 bool mlflow_is_no_server(const std::string& tracking_uri);
 /// Says so, once in a process.
@@ -101,7 +102,7 @@ void report_no_server();
 constexpr std::int64_t kMlflowSystemNs = 10'000'000'000;
 
 /// MLflow's own system metrics of a meter: its page shows them apart, by their prefix. Any thread.
-std::vector<SystemMetric> mlflow_system_metrics(const Meter& meter);
+std::vector<SystemMetric> mlflow_system_metrics(const Sensor& sensor);
 
 /// What the lines on stderr about one run at MLflow have in common: no secrets, and the command that sends later. One
 /// thread at a time.
@@ -111,10 +112,10 @@ class MlflowLines {
   MlflowLines(const Http& http, const CursorFile& cursor) noexcept : http_(http), cursor_(cursor) {}
 
   void report(std::string_view cause, const std::string& line) const {
-    report_fault(cause, http_.without_secrets(line));
+    report_error(cause, http_.without_secrets(line));
   }
   /// What the server said, for people.
-  std::string told(const HttpReply& reply) const { return mlflow_told(reply, http_); }
+  std::string reported(const HttpReply& reply) const { return mlflow_reported(reply, http_); }
   /// The URL of the server, without credentials.
   const std::string& server() const noexcept { return http_.url(); }
   /// REQUIRES: a cursor is kept.

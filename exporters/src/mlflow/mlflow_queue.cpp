@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_queue.hpp"
 
-#include "base/fault.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::size_t end_of(const std::string& text, std::size_t count) {
 
 }  // namespace
 
-MlflowQueue::MlflowQueue(std::size_t most) : most_(most), longest_param_(kLongestParam), longest_tag_(kLongestTag) {}
+MlflowQueue::MlflowQueue(std::size_t max) : max_(max), longest_param_(kLongestParam), longest_tag_(kLongestTag) {}
 
 void MlflowQueue::resume(const MlflowCursor& cursor) {
   settled_ = cursor.settled;
@@ -60,7 +60,7 @@ void MlflowQueue::resume(const MlflowCursor& cursor) {
   left_out_ = cursor.left_out;
 }
 
-void MlflowQueue::tell(MlflowCursor& cursor) const {
+void MlflowQueue::report(MlflowCursor& cursor) const {
   cursor.settled = settled_;
   cursor.job = job_;
   cursor.params = settled_params_;
@@ -88,7 +88,7 @@ void MlflowQueue::add_params(const std::map<std::string, std::string>& params) {
       note_name(param_names_, name);
     } else if (place->second != value) {
       place->second = value;
-      report_fault("mlflow.param",
+      report_error("mlflow.param",
                    "the parameter \"" + name + "\" keeps its first value in MLflow, which changes none");
     }
   }
@@ -115,12 +115,12 @@ void MlflowQueue::add_points(const std::vector<MetricPoint>& points) {
     return point.index == MetricPoint::kNoIndex || !settled_[static_cast<std::size_t>(point.source)].has(point.index);
   });
   if (!failing_.empty()) { drop_failing(); }
-  if (points_.size() <= most_) { return; }
-  while (points_.size() > most_) {
+  if (points_.size() <= max_) { return; }
+  while (points_.size() > max_) {
     ++lost_;
     points_.pop_front();
   }
-  report_fault("mlflow.full", "MLflow takes too little too late: " + std::to_string(lost_) +
+  report_error("mlflow.full", "MLflow takes too little too late: " + std::to_string(lost_) +
                                   " of its oldest points are dropped, and without a journal (TAKT_JOURNAL, TAKT_FILES) "
                                   "nothing keeps them");
 }
@@ -129,8 +129,8 @@ bool MlflowQueue::add_job(std::uint64_t ranks, std::vector<MetricPoint> points, 
   MlflowSettled& settled = settled_[static_cast<std::size_t>(MetricPoint::Source::job)];
   const std::uint64_t hash = hash_of(points, names);
   if (job_.ranks == 0 || job_.hash != hash) {
-    const bool told = job_.ranks >= ranks && settled.count() >= job_.count;
-    if (told) { return false; }
+    const bool reported = job_.ranks >= ranks && settled.count() >= job_.count;
+    if (reported) { return false; }
     constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
     const std::int64_t later = job_.time_ms == kLatest ? kLatest : job_.time_ms + 1;
     job_ = {ranks, points.size(), hash, std::max(points.front().timestamp_ms, later)};
@@ -156,23 +156,23 @@ std::string MlflowQueue::item_of(const Pair& pair) {
 }
 
 void MlflowQueue::form_pairs(std::deque<Pair>& from) {
-  for (std::size_t bytes = 0; !from.empty() && items_.size() < kMostPairs; from.pop_front()) {
+  for (std::size_t bytes = 0; !from.empty() && items_.size() < kMaxPairs; from.pop_front()) {
     std::string item = item_of(from.front());
     bytes += item.size() + 1;
-    if (bytes > kMostBody && !items_.empty()) { break; }
+    if (bytes > kMaxBody && !items_.empty()) { break; }
     items_.push_back(std::move(item));
     pairs_.push_back(from.front());
   }
 }
 
 void MlflowQueue::form_points(const MetricPoints& names) {
-  for (std::size_t bytes = 0; !points_.empty() && items_.size() < kMostPoints; points_.pop_front()) {
+  for (std::size_t bytes = 0; !points_.empty() && items_.size() < kMaxPoints; points_.pop_front()) {
     const MetricPoint& point = points_.front();
     std::string item = "{\"key\":" + json_text(names.key(point.key)) + ",\"step\":" + std::to_string(point.step) +
                        ",\"timestamp\":" + std::to_string(point.timestamp_ms) + ",\"value\":" + number(point.value) +
                        "}";
     bytes += item.size() + 1;
-    if (bytes > kMostBody && !items_.empty()) { break; }
+    if (bytes > kMaxBody && !items_.empty()) { break; }
     items_.push_back(std::move(item));
     sent_.push_back(point);
   }
@@ -228,16 +228,16 @@ void MlflowQueue::settle(std::size_t begin, std::size_t end) {
 }
 
 /// Now that it is known how much of a value is taken.
-void MlflowQueue::tell_cut(const Pair& pair) {
+void MlflowQueue::report_cut(const Pair& pair) {
   if (end_of(pair.second, longest()) == pair.second.size()) { return; }
-  report_fault("mlflow.long", "the value of \"" + pair.first + "\" is longer than the " + std::to_string(longest()) +
+  report_error("mlflow.long", "the value of \"" + pair.first + "\" is longer than the " + std::to_string(longest()) +
                                   " characters that this MLflow server takes, and is cut");
 }
 
 void MlflowQueue::accepted() {
   const auto [begin, end] = todo_.back();
   taken_ += kind_ == Kind::points ? end - begin : 0;
-  for (std::size_t at = begin; at < end && kind_ != Kind::points; ++at) { tell_cut(pairs_[at]); }
+  for (std::size_t at = begin; at < end && kind_ != Kind::points; ++at) { report_cut(pairs_[at]); }
   settle(begin, end);
 }
 
@@ -296,9 +296,9 @@ std::string MlflowQueue::refused(const MetricPoints& names) {
 }
 
 std::string MlflowQueue::too_long(const MetricPoints& names) {
-  const std::size_t least = kind_ == Kind::params ? kShortParam : kShortTag;
-  if (kind_ == Kind::points || longest() == least) { return refused(names); }
-  longest() = least;
+  const std::size_t min = kind_ == Kind::params ? kShortParam : kShortTag;
+  if (kind_ == Kind::points || longest() == min) { return refused(names); }
+  longest() = min;
   for (const auto& [begin, end] : todo_) {
     for (std::size_t at = begin; at < end; ++at) { items_[at] = item_of(pairs_[at]); }
   }

@@ -24,18 +24,18 @@ namespace detail {
 /// points, never mixed, because a server that refuses one of them refuses the request. One thread at a time.
 class MlflowQueue {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
-  static constexpr std::size_t kMostPoints = 1000;  // of a request; limits of the servers
-  static constexpr std::size_t kMostPairs = 100;
-  static constexpr std::size_t kMostBody = 900'000;
+  static constexpr std::size_t kMaxBytes = std::size_t{8} << 20U;
+  static constexpr std::size_t kMaxPoints = 1000;  // of a request; limits of the servers
+  static constexpr std::size_t kMaxPairs = 100;
+  static constexpr std::size_t kMaxBody = 900'000;
 
   /// \param most points that are kept; then the oldest goes.
-  explicit MlflowQueue(std::size_t most = kMostBytes / sizeof(MetricPoint));
+  explicit MlflowQueue(std::size_t max = kMaxBytes / sizeof(MetricPoint));
 
   /// What the cursor says is settled is not taken again. Before all else.
   void resume(const MlflowCursor& cursor);
   /// Writes there what is settled now.
-  void tell(MlflowCursor& cursor) const;
+  void report(MlflowCursor& cursor) const;
 
   /// Those that are new. A parameter keeps its first value: no server changes one.
   void add_params(const std::map<std::string, std::string>& params);
@@ -48,7 +48,7 @@ class MlflowQueue {
   /// From now on parameters and tags, those that wait among them, are left to others.
   void keep_points_alone();
   /// From now on none goes because there are too many: whoever adds them sees to that.
-  void keep_all() noexcept { most_ = std::numeric_limits<std::size_t>::max(); }
+  void keep_all() noexcept { max_ = std::numeric_limits<std::size_t>::max(); }
 
   bool empty() const noexcept { return todo_.empty() && params_.empty() && tags_.empty() && points_.empty(); }
   std::size_t points() const noexcept { return points_.size() + batch_points(); }
@@ -111,14 +111,14 @@ class MlflowQueue {
   void form_pairs(std::deque<Pair>& from);
   void form_points(const MetricPoints& names);
   std::string item_of(const Pair& pair);
-  void tell_cut(const Pair& pair);
+  void report_cut(const Pair& pair);
   std::size_t& longest() noexcept { return kind_ == Kind::params ? longest_param_ : longest_tag_; }
   void part(std::size_t middle);
   void drop_failing();
   void settle(std::size_t begin, std::size_t end);
 
   bool points_alone_ = false;
-  std::size_t most_;
+  std::size_t max_;
   std::size_t longest_param_;  // value, in code points
   std::size_t longest_tag_;
   std::map<std::string, std::string> known_params_;

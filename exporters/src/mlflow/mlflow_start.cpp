@@ -48,7 +48,7 @@ void MlflowStart::resume(const MlflowCursor& cursor) {
   run_id_ = cursor.run_id;
 }
 
-void MlflowStart::tell(MlflowCursor& cursor) const {
+void MlflowStart::report(MlflowCursor& cursor) const {
   cursor.server = lines_.server().substr(0, lines_.server().find('?'));
   cursor.nonce = nonce_;
   cursor.source = source_;
@@ -269,7 +269,7 @@ void MlflowStart::answer_lost() noexcept {
 void MlflowStart::refused(const HttpReply& reply) {
   const bool no_place = reply.status == 404 || reply.status == 400 || mlflow_is_deleted(reply);
   const bool no_run = stage_ == Stage::find_run || stage_ == Stage::create_run || stage_ == Stage::join_run;
-  if (no_place && no_run && turn_to_options(lines_.told(reply))) { return; }
+  if (no_place && no_run && turn_to_options(lines_.reported(reply))) { return; }
   if (refused_experiment(reply)) { return; }
   if (mlflow_is_deleted(reply) && !run_id_.empty()) {
     stopped_by_ = deletion();
@@ -279,7 +279,7 @@ void MlflowStart::refused(const HttpReply& reply) {
     begin_in_experiment();
     lines_.report("mlflow.parent", "MLflow does not know the run " + parent_ +
                                        ", which is said to be the parent of this one, " +
-                                       "so that this one goes where the options say: " + lines_.told(reply));
+                                       "so that this one goes where the options say: " + lines_.reported(reply));
   } else if (stage_ == Stage::resume_run && reply.status == 404 && former_server_ != lines_.server()) {
     stopped_by_ = "the run " + run_id_ + " is not there, but at " + former_server_ +
                   "; set MLFLOW_TRACKING_URI to that, or remove " + lines_.cursor_file() +
@@ -313,7 +313,7 @@ bool MlflowStart::refused_experiment(const HttpReply& reply) {
 
 std::string MlflowStart::refusal(const HttpReply& reply) const {
   const bool anew = reply.status == 404 && run_id_.empty();
-  return lines_.told(reply) + (is_mantik_ && reply.status == 401 ? kMantikCure : mlflow_cure(reply)) +
+  return lines_.reported(reply) + (is_mantik_ && reply.status == 401 ? kMantikCure : mlflow_cure(reply)) +
          (anew ? lines_.with_sync(", which ", " reads anew") : "");
 }
 
@@ -331,20 +331,20 @@ std::string MlflowStart::experiment_deletion() const {
 
 namespace {
 
-constexpr std::chrono::seconds kFilePatience(10);
+constexpr std::chrono::seconds kFileTimeout(10);
 constexpr std::chrono::milliseconds kFilePause(20);
-constexpr std::int64_t kMostFileBytes = 100'000'000;
+constexpr std::int64_t kMaxFileBytes = 100'000'000;
 
 }  // namespace
 
 void MlflowEnding::resume(const MlflowCursor& cursor) {
-  told_status_ = cursor.status;
+  reported_status_ = cursor.status;
   attached_ = cursor.attached;
   missing_ = cursor.missing;
 }
 
-void MlflowEnding::tell(MlflowCursor& cursor) const {
-  cursor.status = told_status_;
+void MlflowEnding::report(MlflowCursor& cursor) const {
+  cursor.status = reported_status_;
   cursor.attached = attached_;
   cursor.missing = missing_;
 }
@@ -367,15 +367,17 @@ void MlflowEnding::finish(const Snapshot& snapshot, bool killed, bool attach_fil
 
 void MlflowEnding::had_ended(const std::string& status, const std::string& artifact_root) {
   if (left_) { return; }
-  if (status == "FINISHED" || status == "FAILED") { told_status_ = status; }
+  if (status == "FINISHED" || status == "FAILED") { reported_status_ = status; }
   settle_status();
   if (closed_) { give_up_without_root(artifact_root); }
 }
 
 /// Whether the server knows how the run ended.
 void MlflowEnding::settle_status() {
-  if (status_ == "KILLED" && (told_status_ == "FINISHED" || told_status_ == "FAILED")) { status_ = told_status_; }
-  closed_ = finished_ && told_status_ == status_;
+  if (status_ == "KILLED" && (reported_status_ == "FINISHED" || reported_status_ == "FAILED")) {
+    status_ = reported_status_;
+  }
+  closed_ = finished_ && reported_status_ == status_;
 }
 
 void MlflowEnding::attach(MlflowAttachment attachment) {
@@ -400,10 +402,10 @@ bool MlflowEnding::is_there(Time& not_before) {
   const std::string& file = attachments_.front().file;
   struct stat status = {};
   const Time now = std::chrono::steady_clock::now();
-  if (file_until_ == Time()) { file_until_ = now + kFilePatience; }
-  file_ = std::make_shared<const Descriptor>(open_time_line(*cursor_.folder_at(folder_part(file))));
+  if (file_until_ == Time()) { file_until_ = now + kFileTimeout; }
+  file_ = std::make_shared<const Descriptor>(open_time_line(*cursor_.directory_at(directory_part(file))));
   const bool found = file_->look(status);
-  if (found && status.st_size <= kMostFileBytes) { return true; }
+  if (found && status.st_size <= kMaxFileBytes) { return true; }
   const bool foreign = !found && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO);
   if (found || foreign || now >= file_until_) {
     lines_.report("mlflow.artifact", file +
@@ -429,18 +431,18 @@ HttpRequest MlflowEnding::request(const std::string& run_id, const std::string& 
 void MlflowEnding::accepted(const std::string& artifact_root) {
   if (closed_) { return attached(); }
   closed_ = true;
-  told_status_ = status_;
+  reported_status_ = status_;
   give_up_without_root(artifact_root);
 }
 
 void MlflowEnding::refused(const HttpReply& reply) {
   if (!mlflow_refuses_values(reply)) {
     ++owed_;
-    lines_.report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + lines_.told(reply) +
-                                         lines_.with_sync("; ", " tries again"));
+    lines_.report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " +
+                                         lines_.reported(reply) + lines_.with_sync("; ", " tries again"));
     return attachments_.pop_front();
   }
-  lines_.report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + lines_.told(reply) +
+  lines_.report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + lines_.reported(reply) +
                                        lines_.with_sync("; ", " does not attach it either"));
   miss();
 }
@@ -451,7 +453,7 @@ void MlflowEnding::failed(const std::string& artifact_root) {
     attachments_.pop_front();
     return;
   }
-  closed_ = true;  // but told_status_ stays: it was not told
+  closed_ = true;  // but reported_status_ stays: it was not told
   give_up_without_root(artifact_root);
 }
 

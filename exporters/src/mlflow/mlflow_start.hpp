@@ -31,7 +31,7 @@ class MlflowStart {
 
   /// Goes on where another process stopped. Before begin().
   void resume(const MlflowCursor& cursor);
-  void tell(MlflowCursor& cursor) const;
+  void report(MlflowCursor& cursor) const;
   /// Of the program's sources; empty: not known. Before begin().
   void set_commit(std::string commit) { commit_ = std::move(commit); }
 
@@ -138,11 +138,11 @@ class MlflowEnding {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Neither is owned. \param cursor by whose folder a file of the run is found.
+  /// Neither is owned. \param cursor by whose directory a file of the run is found.
   MlflowEnding(const MlflowLines& lines, const CursorFile& cursor) noexcept : lines_(lines), cursor_(cursor) {}
 
   void resume(const MlflowCursor& cursor);
-  void tell(MlflowCursor& cursor) const;
+  void report(MlflowCursor& cursor) const;
 
   /// The snapshot has spans: there will be a trace.json.
   void note_trace() noexcept { traced_ = true; }
@@ -192,8 +192,8 @@ class MlflowEnding {
   bool closed_ = false;
   bool traced_ = false;
   bool left_ = false;
-  std::string status_;       // that the server is to be told
-  std::string told_status_;  // that it has been told
+  std::string status_;           // that the server is to be told
+  std::string reported_status_;  // that it has been told
   std::string update_body_;
   std::set<std::string> attached_;
   std::deque<MlflowAttachment> attachments_;

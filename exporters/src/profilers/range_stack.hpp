@@ -23,9 +23,9 @@ class EndedElsewhere {
   void add(const Key& key) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     const unsigned count = count_.load(std::memory_order_relaxed);
-    if (count == kMost) { std::move(keys_ + 1, keys_ + kMost, keys_); }  // the thread of the oldest may be gone
-    keys_[std::min(count, kMost - 1)] = &key;
-    count_.store(std::min(count + 1, kMost), std::memory_order_relaxed);
+    if (count == kMax) { std::move(keys_ + 1, keys_ + kMax, keys_); }  // the thread of the oldest may be gone
+    keys_[std::min(count, kMax - 1)] = &key;
+    count_.store(std::min(count + 1, kMax), std::memory_order_relaxed);
   }
   /// Whether `key` was among them; once for each time it was added. Later, where another thread holds the mutex.
   bool take(const Key& key) noexcept {
@@ -40,9 +40,9 @@ class EndedElsewhere {
   }
 
  private:
-  static constexpr unsigned kMost = 64;
+  static constexpr unsigned kMax = 64;
   std::mutex mutex_;
-  const Key* keys_[kMost] = {};
+  const Key* keys_[kMax] = {};
   std::atomic<unsigned> count_{0};
 };
 
@@ -58,7 +58,7 @@ class RangeStack {
   }
 
  private:
-  static constexpr unsigned kMost = 128;  // the recorder tells of 64 open regions, and of one more that ends at once
+  static constexpr unsigned kMax = 128;  // the recorder tells of 64 open regions, and of one more that ends at once
   struct Range {
     const Key* key;  // lives for ever
     std::int64_t batch;
@@ -74,7 +74,7 @@ class RangeStack {
   void begin(const Key& key) noexcept {
     settle();
     if (key == Batch) { ++batch_; }
-    if (depth_ == kMost) { return; }
+    if (depth_ == kMax) { return; }
     ranges_[depth_++] = {&key, batch_};
     Tool::push(key, batch_);
   }
@@ -106,7 +106,7 @@ class RangeStack {
     for (unsigned each = at; each < depth_; ++each) { Tool::push(*ranges_[each].key, ranges_[each].batch); }
   }
 
-  Range ranges_[kMost] = {};
+  Range ranges_[kMax] = {};
   unsigned depth_ = 0;
   std::int64_t batch_ = -1;
 };

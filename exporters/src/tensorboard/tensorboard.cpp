@@ -5,7 +5,7 @@
 #include <takt/session.hpp>
 #include <takt/snapshot.hpp>
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "tensorboard/tensorboard_run.hpp"
 #include "trackers/live_delivery.hpp"
 #include "trackers/tracker_names.hpp"
@@ -27,7 +27,7 @@ class TensorboardLive : public detail::LiveRun {
  public:
   explicit TensorboardLive(const TensorboardOptions& options) : options_(options), run_(options.every_step) {
     std::error_code error;
-    // The program may go to another folder later.
+    // The program may go to another directory later.
     if (!options_.directory.empty()) {
       options_.directory = std::filesystem::absolute(options_.directory, error).string();
     }
@@ -62,7 +62,7 @@ bool TensorboardLive::begin(const Snapshot& snapshot, detail::Claim claim, const
   const RunInfo& info = snapshot.run;
   std::string fault = why;
   if (options_.directory.empty() && info.directory.empty()) {
-    fault = "there is no run folder for TensorBoard's file; set TAKT_TENSORBOARD_DIR";
+    fault = "there is no run directory for TensorBoard's file; set TAKT_TENSORBOARD_DIR";
   } else if (claim == detail::Claim::ours) {
     fault = create(info);
   }
@@ -72,7 +72,7 @@ bool TensorboardLive::begin(const Snapshot& snapshot, detail::Claim claim, const
     feed_->begin(snapshot);
     run_.flush();
   } else {
-    detail::report_fault("tensorboard.begin", fault + ". Nothing is written for TensorBoard; the run goes on");
+    detail::report_error("tensorboard.begin", fault + ". Nothing is written for TensorBoard; the run goes on");
   }
   return true;
 }
@@ -80,10 +80,10 @@ bool TensorboardLive::begin(const Snapshot& snapshot, detail::Claim claim, const
 /// Returns why it cannot be made.
 std::string TensorboardLive::create(const RunInfo& info) {
   std::string fault;
-  const auto folder = tensorboard_folder(options_.directory, info, detail::FolderFiles(info.directory), fault);
+  const auto directory = tensorboard_directory(options_.directory, info, detail::DirectoryFiles(info.directory), fault);
   const std::string name = detail::tensorboard_file(info, options_.every_step);
-  if (fault.empty() && !run_.create(folder, name, info)) {
-    fault = detail::tensorboard_fault("make", folder->path(name), errno);
+  if (fault.empty() && !run_.create(directory, name, info)) {
+    fault = detail::tensorboard_error("make", directory->path(name), errno);
   }
   return fault;
 }

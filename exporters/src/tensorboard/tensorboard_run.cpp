@@ -3,9 +3,9 @@
 #include "tensorboard/tensorboard_run.hpp"
 
 #include "base/encoding.hpp"
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <takt/job.hpp>
@@ -115,32 +115,32 @@ bool is_ranks_file(const std::string& name, const std::string& stem) {
 }
 
 /// The one of that name in `from`, made where it is missing.
-FolderFiles entered(const FolderFiles& from, const std::string& name, std::string& error) {
-  from.make_folder(name);  // which may be there
-  FolderFiles inner = from.folder(name);
+DirectoryFiles entered(const DirectoryFiles& from, const std::string& name, std::string& error) {
+  from.make_directory(name);  // which may be there
+  DirectoryFiles inner = from.directory(name);
   const int why = errno;
-  if (error.empty() && !inner.is_open()) { error = tensorboard_fault("make the folder", from.path(name), why); }
+  if (error.empty() && !inner.is_open()) { error = tensorboard_error("make the directory", from.path(name), why); }
   return inner;
 }
 
 }  // namespace
 
-std::shared_ptr<const FolderFiles> tensorboard_folder(const std::string& logdir, const RunInfo& run,
-                                                      const FolderFiles& run_folder, std::string& error) {
-  if (logdir.empty()) { return std::make_shared<FolderFiles>(entered(run_folder, "tensorboard", error)); }
-  const FolderFiles root(logdir);
+std::shared_ptr<const DirectoryFiles> tensorboard_directory(const std::string& logdir, const RunInfo& run,
+                                                            const DirectoryFiles& run_directory, std::string& error) {
+  if (logdir.empty()) { return std::make_shared<DirectoryFiles>(entered(run_directory, "tensorboard", error)); }
+  const DirectoryFiles root(logdir);
   std::string ignored;
   if (!root.is_open() && !make_directories(logdir, ignored)) {
-    error = tensorboard_fault("make the folder", logdir, errno);
+    error = tensorboard_error("make the directory", logdir, errno);
   }
   const std::string own = detail::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid);
   const std::string named = name_part(run.directory);
-  return std::make_shared<FolderFiles>(
+  return std::make_shared<DirectoryFiles>(
       entered(entered(root, run.id, error), is_entry_name(named) ? named : own, error));
 }
 
-std::string tensorboard_fault(const char* what, const std::string& path, int number) {
-  return detail::format("cannot {} {}: {}; make room, or set TAKT_TENSORBOARD_DIR to a folder that can be written",
+std::string tensorboard_error(const char* what, const std::string& path, int number) {
+  return detail::format("cannot {} {}: {}; make room, or set TAKT_TENSORBOARD_DIR to a directory that can be written",
                         what, path, std::system_category().message(number));
 }
 
@@ -148,19 +148,20 @@ std::string tensorboard_file(const RunInfo& run, bool every_step) {
   return file_of_process(run) + (every_step ? "-steps" : "");
 }
 
-TensorboardRun::TensorboardRun(bool every_step, std::size_t most_backlog)
+TensorboardRun::TensorboardRun(bool every_step, std::size_t max_backlog)
     : points_(every_step),
-      backlog_(file_, kTensorboard, &tensorboard_fault, most_backlog,
-               ". takt sync --to tensorboard writes it all from the run folder") {
+      backlog_(file_, kTensorboard, &tensorboard_error, max_backlog,
+               ". takt sync --to tensorboard writes it all from the run directory") {
   points_.keep_nans();
   points_.keep_names();
   names_.take_utf8();
 }
 
-bool TensorboardRun::create(std::shared_ptr<const FolderFiles> folder, const std::string& name, const RunInfo& run) {
-  path_ = folder->path(name);
-  folder_ = std::move(folder);
-  if (!file_.create(folder_, name)) { return false; }
+bool TensorboardRun::create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name,
+                            const RunInfo& run) {
+  path_ = directory->path(name);
+  directory_ = std::move(directory);
+  if (!file_.create(directory_, name)) { return false; }
   file_.append_bytes(tfrecord(version_event(static_cast<double>(run.start_unix_ns) / 1e9).bytes()));
   return true;
 }
@@ -201,17 +202,17 @@ bool TensorboardRun::take_job(const Snapshot& snapshot) {
   const std::string stem = ranks_stem(snapshot.run);
   const std::string name = detail::format("{}{:0{}}", stem, snapshot.job->wall.ranks, kRanksDigits);
   std::vector<std::string> earlier;
-  for (std::string& each : folder_->names()) {
+  for (std::string& each : directory_->names()) {
     if (!is_ranks_file(each, stem)) { continue; }
     if (each >= name) { return true; }
     earlier.push_back(std::move(each));
   }
   job_lacks_ = !write_job(snapshot, name);
   if (job_lacks_) {
-    report_fault("tensorboard.ranks", tensorboard_fault("write", folder_->path(name), errno));
+    report_error("tensorboard.ranks", tensorboard_error("write", directory_->path(name), errno));
     return false;
   }
-  for (const std::string& each : earlier) { folder_->remove(each); }
+  for (const std::string& each : earlier) { directory_->remove(each); }
   return true;
 }
 
@@ -220,15 +221,15 @@ bool TensorboardRun::write_job(const Snapshot& snapshot, const std::string& name
   std::vector<MetricPoint> points;
   points_.take_job(snapshot, points);
   GrowingFile file;
-  folder_->remove(kRanksUnderWay);  // of a process that was killed
-  if (!file.create(folder_, kRanksUnderWay)) { return false; }
+  directory_->remove(kRanksUnderWay);  // of a process that was killed
+  if (!file.create(directory_, kRanksUnderWay)) { return false; }
   file.append_bytes(tfrecord(version_event(wall_time_s(points.front())).bytes()));
   for (const MetricPoint& each : points) {
     file.append_bytes(tfrecord(scalar_event(wall_time_s(each), each.step, points_.key(each.key), each.value).bytes()));
   }
-  if (file.flush() && file.sync() && folder_->rename(kRanksUnderWay, name)) { return true; }
+  if (file.flush() && file.sync() && directory_->rename(kRanksUnderWay, name)) { return true; }
   const int why = errno;
-  folder_->remove(kRanksUnderWay);
+  directory_->remove(kRanksUnderWay);
   errno = why;
   return false;
 }

@@ -35,23 +35,23 @@ Protobuf histogram_event(double wall_time_s, std::int64_t step, const std::strin
 inline constexpr Tracker kTensorboard{"tensorboard", "TensorBoard", "takt sync --to tensorboard", nullptr,
                                       "tensorboard.lease"};
 
-/// The folder for a process's event file, made where it is missing: in `logdir`, or, where that is empty, in the run
-/// folder. Links below these are not followed. Not open where that cannot be done: `error` says why, and what to do.
+/// The directory for a process's event file, made where it is missing: in `logdir`, or, where that is empty, in the run
+/// directory. Links below these are not followed. Not open where that cannot be done: `error` says why, and what to do.
 /// One thread at a time.
-std::shared_ptr<const FolderFiles> tensorboard_folder(const std::string& logdir, const RunInfo& run,
-                                                      const FolderFiles& run_folder, std::string& error);
+std::shared_ptr<const DirectoryFiles> tensorboard_directory(const std::string& logdir, const RunInfo& run,
+                                                            const DirectoryFiles& run_directory, std::string& error);
 /// "cannot <what> <path>: <reason of `number`>; <what to do>". Any thread.
-std::string tensorboard_fault(const char* what, const std::string& path, int number);
+std::string tensorboard_error(const char* what, const std::string& path, int number);
 /// The name of the file, the same each time. Any thread.
 std::string tensorboard_file(const RunInfo& run, bool every_step);
 /// Writes snapshots into an event file. One thread at a time.
-class TensorboardRun : public RunTaker {
+class TensorboardRun : public RunConsumer {
  public:
-  /// \param most_backlog bytes that are kept for a disk that takes none; then nothing more is written.
-  explicit TensorboardRun(bool every_step, std::size_t most_backlog = std::size_t{8} << 20U);
+  /// \param max_backlog bytes that are kept for a disk that takes none; then nothing more is written.
+  explicit TensorboardRun(bool every_step, std::size_t max_backlog = std::size_t{8} << 20U);
 
   /// Makes the file, which must not exist. Returns false, with errno, where that cannot be done.
-  bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name, const RunInfo& run);
+  bool create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name, const RunInfo& run);
   /// Returns false where nothing more will be written; a line has said why.
   bool take(const Snapshot& snapshot) override;
   /// The last once more, with the figures over ranks, where it had none of them before. They go to a file beside, in
@@ -76,7 +76,7 @@ class TensorboardRun : public RunTaker {
   TrackerNames names_;  // of histograms
   GrowingFile file_;
   Backlog backlog_;
-  std::shared_ptr<const FolderFiles> folder_;
+  std::shared_ptr<const DirectoryFiles> directory_;
   std::string path_;
   std::uint64_t values_ = 0;
   bool finished_ = false;

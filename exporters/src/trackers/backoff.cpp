@@ -12,8 +12,8 @@ using std::chrono::milliseconds;
 
 milliseconds Backoff::wait(const HttpReply& reply) {
   const auto doubled = times_.first_wait * (1LL << std::clamp(tries_ - 1, 0, 20));
-  const auto most = std::min<milliseconds>(doubled, times_.longest_wait);
-  const milliseconds wait(std::uniform_int_distribution<std::int64_t>(0, most.count())(jitter_));
+  const auto max = std::min<milliseconds>(doubled, times_.longest_wait);
+  const milliseconds wait(std::uniform_int_distribution<std::int64_t>(0, max.count())(jitter_));
   asked_to_wait_ = reply.retry_after_s > 0;
   if (!asked_to_wait_) { return wait; }
   const std::int64_t asked_s = std::min<std::int64_t>(reply.retry_after_s, 86'400);

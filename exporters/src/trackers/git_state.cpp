@@ -23,15 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostOfGitFile = std::size_t{64} << 20U;  // a million packed references
+constexpr std::size_t kMaxOfGitFile = std::size_t{64} << 20U;  // a million packed references
 
 /// The file, empty if there is none, or more than can be. Links are followed, as by git; a pipe is not waited for.
 std::string git_file(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status = {};
   std::string text;
-  const bool read = file.look(status) && S_ISREG(status.st_mode) && read_at(file.number(), 0, kMostOfGitFile + 1, text);
-  return read && text.size() <= kMostOfGitFile ? text : "";
+  const bool read = file.look(status) && S_ISREG(status.st_mode) && read_at(file.number(), 0, kMaxOfGitFile + 1, text);
+  return read && text.size() <= kMaxOfGitFile ? text : "";
 }
 
 /// What stands behind `prefix`; empty for another text.
@@ -40,15 +40,15 @@ std::string behind(std::string_view prefix, const std::string& text) {
 }
 
 /// Where git keeps the files of the work tree at `root`: ".git", or what that file names; empty: nowhere.
-fs::path git_folder(const fs::path& root) {
+fs::path git_directory(const fs::path& root) {
   std::error_code error;
-  fs::path folder = root / ".git";
-  if (!fs::is_directory(folder, error)) {
-    const std::string elsewhere = behind("gitdir:", git_file(folder));
+  fs::path directory = root / ".git";
+  if (!fs::is_directory(directory, error)) {
+    const std::string elsewhere = behind("gitdir:", git_file(directory));
     if (elsewhere.empty()) { return {}; }
-    folder = root / elsewhere;
+    directory = root / elsewhere;
   }
-  return fs::is_regular_file(folder / "HEAD", error) ? folder : fs::path();
+  return fs::is_regular_file(directory / "HEAD", error) ? directory : fs::path();
 }
 
 /// The commit of a branch or another reference: that of its own file, else that among the packed ones.
@@ -116,12 +116,12 @@ GitState git_state(const std::string& directory, const std::string& remote) {
   struct stat status = {};
   GitState state;
   if (error || ::stat(at.c_str(), &begin) != 0) { return state; }
-  fs::path own = git_folder(at);
+  fs::path own = git_directory(at);
   while (own.empty()) {
     if (at == at.parent_path()) { return state; }
     at = at.parent_path();
     if (::stat(at.c_str(), &status) != 0 || status.st_dev != begin.st_dev) { return state; }
-    own = git_folder(at);
+    own = git_directory(at);
   }
   const std::string elsewhere = trimmed(git_file(own / "commondir"));
   const fs::path common = elsewhere.empty() ? own : own / elsewhere;  // to all work trees

@@ -9,16 +9,18 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What git knows of the folder that a program runs in. Empty: not known. Whether files differ from the commit is not
+/// What git knows of the directory that a program runs in. Empty: not known. Whether files differ from the commit is
+/// not
 /// known: git reads all of them for that.
 struct GitState {
-  std::string root;    ///< the folder that is checked out, absolute
+  std::string root;    ///< the directory that is checked out, absolute
   std::string commit;  ///< hexadecimal
   std::string branch;  ///< "main"; empty as well if the commit is not that of a branch
   std::string remote;  ///< its address, without user, password and query, if they could be a secret
 };
 
-/// Reads the files of git for `directory` and the folders above it, on the same file system. Runs no program, writes
+/// Reads the files of git for `directory` and the directories above it, on the same file system. Runs no program,
+/// writes
 /// nothing, and reads a bounded part of regular files only. Knows further work trees, submodules and packed references.
 /// Does not know references in a reftable, of one work tree alone, or to another one (no commit then), nor addresses
 /// that the configuration writes with escapes, includes from elsewhere, or replaces.

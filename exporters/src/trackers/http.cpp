@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/http.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/report_error.hpp"
 #include "base/threads.hpp"
 
 #include <takt/error.hpp>
@@ -258,13 +258,13 @@ void set_connect_time(milliseconds& connect) {
   const char* const given = std::getenv("TAKT_CONNECT_MS");
   const std::string_view text = given == nullptr ? "" : given;
   if (text.empty()) { return; }
-  constexpr std::int64_t kMost = 600'000;
+  constexpr std::int64_t kMax = 600'000;
   std::int64_t ms = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
-  if (error == std::errc() && end == text.data() + text.size() && ms >= 1 && ms <= kMost) {
+  if (error == std::errc() && end == text.data() + text.size() && ms >= 1 && ms <= kMax) {
     connect = milliseconds(ms);
   } else {
-    report_fault_once("environment.TAKT_CONNECT_MS", "TAKT_CONNECT_MS=" + std::string(text) +
+    report_error_once("environment.TAKT_CONNECT_MS", "TAKT_CONNECT_MS=" + std::string(text) +
                                                          " is not a number of milliseconds from 1 to 600000; using " +
                                                          std::to_string(connect.count()));
   }
@@ -304,7 +304,7 @@ struct Http::Impl {
   static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int close_socket(void* self, curl_socket_t socket);
   void leave() noexcept;
-  void abandon();
+  void drop();
   void begin_anew();
 
   HttpOptions options;
@@ -328,7 +328,7 @@ void Http::Impl::authorize(CURL* handle) {
   const bool basic = !options.username.empty() && !options.password.empty();
   if (!basic && options.token.empty()) { return; }
   if (withheld) {
-    report_fault_once(std::string(options.names.cause) + ".plain",
+    report_error_once(std::string(options.names.cause) + ".plain",
                       "user, password, key and token are not sent to " + options.url +
                           ", where everybody on the way could read them; use https, or say that you mean it with " +
                           options.names.insecure_tls + "=true");
@@ -368,7 +368,7 @@ void Http::Impl::leave() noexcept {
   busy = false;
 }
 
-void Http::Impl::abandon() {
+void Http::Impl::drop() {
   report_closed_file("a connection to " + options.url);
   begin_anew();
 }
@@ -394,7 +394,7 @@ void Http::Impl::set_up() {
   set_up_http_library();
   withheld = !check_http_options(options);
   if (options.insecure_tls && options.ca_path.empty()) {
-    report_fault_once(std::string(options.names.cause) + ".insecure", std::string(options.names.insecure_tls) +
+    report_error_once(std::string(options.names.cause) + ".insecure", std::string(options.names.insecure_tls) +
                                                                           ": nobody checks that " + options.url +
                                                                           " is the server it says it is");
   }
@@ -406,7 +406,7 @@ void Http::Impl::set_up() {
 
 std::size_t Http::Impl::write(char* bytes, std::size_t size, std::size_t count, void* self) {
   auto& impl = *static_cast<Impl*>(self);
-  if (impl.body.size() + size * count > impl.request.most_reply) {
+  if (impl.body.size() + size * count > impl.request.max_reply) {
     impl.too_long = true;
     return 0;  // ends the transfer
   }
@@ -509,7 +509,7 @@ void Http::Impl::end(CURLcode code, HttpReply& reply) {
   if (code == CURLE_OK) {
     reply.status = static_cast<int>(status);
   } else if (too_long) {
-    reply.error = "the reply is longer than " + std::to_string(request.most_reply) + " bytes";
+    reply.error = "the reply is longer than " + std::to_string(request.max_reply) + " bytes";
   } else {
     reply.error = error[0] != '\0' ? error : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION) {
@@ -533,12 +533,12 @@ std::string Http::without_secrets(std::string text) const {
   return detail::without_secrets(std::move(text), impl_->options);
 }
 
-std::string Http::told(const HttpReply& reply, std::string said) const {
+std::string Http::reported(const HttpReply& reply, std::string said) const {
   if (reply.status == 0) { return without_secrets(reply.error); }
   if (said.empty()) { said = reply.body; }
   said = without_secrets(std::move(said));  // before one of them is cut in two
-  constexpr std::size_t kMost = 300;
-  if (said.size() > kMost) { said = said.substr(0, kMost) + "..."; }
+  constexpr std::size_t kMax = 300;
+  if (said.size() > kMax) { said = said.substr(0, kMax) + "..."; }
   return "HTTP " + std::to_string(reply.status) + (said.empty() ? "" : ": " + said);
 }
 
@@ -557,7 +557,7 @@ void Http::start(HttpRequest request) {
   impl.rate = {};
   impl.error[0] = '\0';
   impl.waited = {};
-  if (!impl.sockets.are_ours()) { impl.abandon(); }
+  if (!impl.sockets.are_ours()) { impl.drop(); }
   if (impl.multi == nullptr || impl.easy == nullptr) { return; }  // out of memory
   impl.prepare();
   CURL* const handle = impl.easy.get();
@@ -583,7 +583,7 @@ bool Http::wait(Time until, HttpReply& reply) {
     const Time before = steady_clock::now();
     if (!impl.sockets.are_ours()) {
       const bool connected = impl.connected;
-      impl.abandon();
+      impl.drop();
       reply = HttpReply();
       reply.may_have_arrived = connected;
       reply.error = "the program has closed the connection";
@@ -633,12 +633,12 @@ steady_clock::duration Http::Impl::time_left() {
     connected = connected_us > 0;
   }
   const auto total = std::max(options.total, request.total);
-  const auto most = connected ? total : std::min(options.connect, total);
-  if (waited >= most) {
+  const auto max = connected ? total : std::min(options.connect, total);
+  if (waited >= max) {
     std::snprintf(error, sizeof error, "no %s within %lld ms", connected ? "reply" : "connection",
-                  static_cast<long long>(most.count()));
+                  static_cast<long long>(max.count()));
   }
-  return most - waited;
+  return max - waited;
 }
 
 }  // namespace detail

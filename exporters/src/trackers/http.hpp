@@ -57,7 +57,8 @@ struct HttpNames {
   const char* ca_path = "MLFLOW_TRACKING_SERVER_CERT_PATH";
   const char* client_cert_path = "MLFLOW_TRACKING_CLIENT_CERT_PATH";
   const char* no_url =  ///< what to do where the URL is none
-      "Takt speaks to a server only; to see a local folder or database, start one: mlflow server --backend-store-uri "
+      "Takt speaks to a server only; to see a local directory or database, start one: mlflow server "
+      "--backend-store-uri "
       "<what you have> --port 5000, and set MLFLOW_TRACKING_URI=http://127.0.0.1:5000";
 };
 
@@ -84,7 +85,7 @@ struct HttpRequest {
   std::chrono::milliseconds total{0};      ///< instead of that of the options, where it is more
   std::shared_ptr<const Descriptor> file;  ///< sent instead of `body`, where there is one
   bool fresh = false;  ///< on a connection of its own: libcurl may send it twice on a kept one that turns out dead
-  std::size_t most_reply = std::size_t{1} << 20U;  ///< bytes of the reply's body
+  std::size_t max_reply = std::size_t{1} << 20U;  ///< bytes of the reply's body
 };
 
 struct HttpReply {
@@ -139,7 +140,7 @@ class Http {
   std::string without_secrets(std::string text) const;
   /// What a reply says, for people: its status and the beginning of `said`, or why there was none.
   /// \param said by the server; empty: its whole reply.
-  std::string told(const HttpReply& reply, std::string said) const;
+  std::string reported(const HttpReply& reply, std::string said) const;
 
  private:
   struct Impl;

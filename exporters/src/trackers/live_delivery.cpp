@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/live_delivery.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/report_error.hpp"
 #include "journal/journal_reader.hpp"
 
 #include <takt/snapshot.hpp>
@@ -36,11 +36,11 @@ std::uint64_t first_of(const std::vector<Numbered>& shown, std::uint64_t otherwi
 }  // namespace
 
 void JournalFeed::Shown::begin(std::uint64_t number) noexcept {
-  first = std::exchange(begun, true) ? std::min(first, number) : number;
+  first = std::exchange(started, true) ? std::min(first, number) : number;
 }
 
-JournalFeed::JournalFeed(RunTaker& taker, const Tracker& tracker, std::string directory)
-    : taker_(taker),
+JournalFeed::JournalFeed(RunConsumer& consumer, const Tracker& tracker, std::string directory)
+    : consumer_(consumer),
       tracker_(tracker),
       directory_(std::move(directory)),
       journal_(std::make_unique<JournalReader>(directory_)) {}
@@ -52,14 +52,14 @@ void JournalFeed::begin(const Snapshot& snapshot) {
   for (const Series& each : snapshot.series) { steps += each.steps; }
   rows_.begin(steps);
   if (steps == 0) { metrics_.begin(0); }
-  const bool sampled =
-      std::any_of(snapshot.meters.begin(), snapshot.meters.end(), [](const Meter& each) { return each.samples != 0; });
+  const bool sampled = std::any_of(snapshot.sensors.begin(), snapshot.sensors.end(),
+                                   [](const Sensor& each) { return each.samples != 0; });
   if (!sampled) { samples_.begin(0); }
 }
 
 /// Who has refused once is not asked again.
 bool JournalFeed::give(const Snapshot& snapshot) {
-  refused_ = refused_ || !taker_.take(snapshot);
+  refused_ = refused_ || !consumer_.take(snapshot);
   return !refused_;
 }
 
@@ -67,7 +67,7 @@ bool JournalFeed::take(const Snapshot& snapshot) {
   if (refused_) { return false; }
   if (!has_journal_ && !directory_.empty() && journal_->exists()) {
     has_journal_ = true;
-    taker_.found_journal();
+    consumer_.found_journal();
   }
   if (!snapshot.rows.empty()) { rows_.begin(snapshot.rows.front().sequence); }
   if (!snapshot.metrics.empty()) { metrics_.begin(snapshot.metrics.front().sequence); }
@@ -97,17 +97,17 @@ void JournalFeed::note(const Snapshot& snapshot) {
 /// Whether there is something before `snapshot` that the taker has not. Before the first row, metric or sample that was
 /// shown nothing is missing: whoever comes late has seen none.
 bool JournalFeed::lacks(const Snapshot& snapshot) const {
-  return first_of(snapshot.rows, rows_.next) > std::max(taker_.next_row(), rows_.first) ||
-         first_of(snapshot.metrics, metrics_.next) > std::max(taker_.next_metric(), metrics_.first) ||
-         first_of(snapshot.samples, samples_.next) > std::max(taker_.next_sample(), samples_.first);
+  return first_of(snapshot.rows, rows_.next) > std::max(consumer_.next_row(), rows_.first) ||
+         first_of(snapshot.metrics, metrics_.next) > std::max(consumer_.next_metric(), metrics_.first) ||
+         first_of(snapshot.samples, samples_.next) > std::max(consumer_.next_sample(), samples_.first);
 }
 
 void JournalFeed::fall_behind(const Snapshot& snapshot) {
-  const bool is_full = !taker_.has_room();
+  const bool is_full = !consumer_.has_space();
   if (!has_journal_ || (!is_full && !lacks(snapshot))) { return; }
   behind_ = true;
   const std::string title = tracker_.title;
-  report_fault(
+  report_error(
       tracker_.cause("behind"),
       is_full ? title + " takes too little too late: what comes from now on waits in the journal, not in memory; " +
                     tracker_.sync + " " + directory_ + " sends what the run cannot"
@@ -118,7 +118,7 @@ void JournalFeed::fall_behind(const Snapshot& snapshot) {
 /// Until `until`, as the beginning of a long journal, which the taker has seen, takes its time. Returns whether there
 /// is nothing more in it, for now.
 bool JournalFeed::read_journal(Time until) {
-  while (taker_.has_room() && steady_clock::now() < until) {
+  while (consumer_.has_space() && steady_clock::now() < until) {
     if (!journal_->read_part(read_)) { return true; }
     read_.finished = false;  // the last snapshot of the run knows more
     read_.params = params_;
@@ -136,13 +136,13 @@ bool JournalFeed::read_journal(Time until) {
 /// Whether the taker has all that was shown before `snapshot`, or the journal never will.
 /// \param at_end the journal was read as far as it goes.
 bool JournalFeed::has_caught_up(bool at_end, const Snapshot& snapshot) const {
-  if (taker_.has_room() && !lacks(snapshot)) { return true; }
+  if (consumer_.has_space() && !lacks(snapshot)) { return true; }
   return at_end && snapshot.wall_ns - read_.wall_ns > kStalledNs;
 }
 
 bool JournalFeed::deliver(Time until) {
   for (;;) {
-    const bool idle = taker_.deliver(until);
+    const bool idle = consumer_.deliver(until);
     if (!behind_ || !idle) { return idle; }
     const bool at_end = !refused_ && read_journal(until);
     if (refused_) { return false; }
@@ -174,7 +174,7 @@ Claim LiveDelivery::claim(std::string& why) {
   if (directory_.empty()) { return Claim::ours; }
   if (tracker_.cursor != nullptr && may_exist(tracker_.cursor_file(directory_))) {
     why = tracker_.cursor_file(directory_);
-    return Claim::begun;
+    return Claim::started;
   }
   if (lease_.take(tracker_.lease_file(directory_))) { return Claim::ours; }
   why = lease_.problem();
@@ -184,7 +184,7 @@ Claim LiveDelivery::claim(std::string& why) {
 void LiveDelivery::begin(const Snapshot& snapshot) {
   if (is_forked()) { return; }
   if (snapshot.run.rank != 0 && !all_ranks_) { run_.reset(); }
-  if (run_ == nullptr || std::exchange(begun_, true)) { return; }
+  if (run_ == nullptr || std::exchange(started_, true)) { return; }
   directory_ = snapshot.run.directory;
   try {
     std::string why;
@@ -208,7 +208,7 @@ void LiveDelivery::leave() noexcept {
 bool LiveDelivery::may_deliver() {
   if (run_ == nullptr) { return false; }
   if (!lease_.held() || lease_.refresh()) { return true; }
-  report_fault_once(tracker_.cause("taken"), lease_.problem() + ". Nothing more is delivered to " + tracker_.title +
+  report_error_once(tracker_.cause("taken"), lease_.problem() + ". Nothing more is delivered to " + tracker_.title +
                                                  " from here; " + tracker_.sync + " " + directory_ +
                                                  " delivers what lacks");
   leave();
@@ -228,13 +228,13 @@ ExportResult LiveDelivery::export_snapshot(const Snapshot& snapshot) {
 bool LiveDelivery::flush(std::chrono::milliseconds deadline) {
   if (is_forked()) { return false; }
   if (!may_deliver()) { return !left_; }
-  return !begun_ || run_->flush(deadline);
+  return !started_ || run_->flush(deadline);
 }
 
 bool LiveDelivery::shutdown(std::chrono::milliseconds deadline) {
   if (is_forked()) { return false; }
   if (!may_deliver()) { return !left_; }
-  const bool delivered = !begun_ || run_->finish(deadline);
+  const bool delivered = !started_ || run_->finish(deadline);
   // The Session stays in memory, as threads know it: files and connections do not.
   run_.reset();
   lease_.release();

@@ -22,11 +22,11 @@ namespace detail {
 class JournalReader;
 
 /// Whoever takes a run in parts, and passes over what it has taken before. One thread at a time.
-class RunTaker {
+class RunConsumer {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  virtual ~RunTaker() = default;
+  virtual ~RunConsumer() = default;
   /// Returns false where nothing more will be taken.
   virtual bool take(const Snapshot& snapshot) = 0;
   /// The least numbers of rows, metrics and samples that it has not taken.
@@ -35,7 +35,7 @@ class RunTaker {
   /// By default it lacks none.
   virtual std::uint64_t next_sample() const noexcept { return ~std::uint64_t{0}; }
   /// What it keeps in memory is not too much yet.
-  virtual bool has_room() const noexcept { return true; }
+  virtual bool has_space() const noexcept { return true; }
   /// There is a journal: without room, what comes can wait there.
   virtual void found_journal() noexcept {}
   /// Makes room, until `until`. Returns whether nothing is left to deliver.
@@ -45,11 +45,11 @@ class RunTaker {
   }
 
  protected:
-  RunTaker() = default;
-  RunTaker(const RunTaker&) = default;
-  RunTaker(RunTaker&&) = default;
-  RunTaker& operator=(const RunTaker&) = default;
-  RunTaker& operator=(RunTaker&&) = default;
+  RunConsumer() = default;
+  RunConsumer(const RunConsumer&) = default;
+  RunConsumer(RunConsumer&&) = default;
+  RunConsumer& operator=(const RunConsumer&) = default;
+  RunConsumer& operator=(RunConsumer&&) = default;
 };
 
 /// Shows a taker the run that goes on in this process: the snapshots that the exporter is shown, so that a disk that
@@ -60,11 +60,11 @@ class RunTaker {
 /// (docs/decisions/0017-feeding-mlflow.md)
 class JournalFeed {
  public:
-  using Time = RunTaker::Time;
+  using Time = RunConsumer::Time;
 
   /// \param taker not owned.
   /// \param directory of the run; empty: there is no journal.
-  JournalFeed(RunTaker& taker, const Tracker& tracker, std::string directory);
+  JournalFeed(RunConsumer& consumer, const Tracker& tracker, std::string directory);
   ~JournalFeed();
   JournalFeed(const JournalFeed&) = delete;
   JournalFeed& operator=(const JournalFeed&) = delete;
@@ -84,7 +84,7 @@ class JournalFeed {
   /// Numbers of rows, of metrics, or of samples.
   struct Shown {
     void begin(std::uint64_t number) noexcept;
-    bool begun = false;
+    bool started = false;
     std::uint64_t first = 0;
     std::uint64_t next = 0;
   };
@@ -95,7 +95,7 @@ class JournalFeed {
   bool read_journal(Time until);
   bool has_caught_up(bool at_end, const Snapshot& snapshot) const;
 
-  RunTaker& taker_;
+  RunConsumer& consumer_;
   const Tracker tracker_;
   const std::string directory_;
   std::unique_ptr<JournalReader> journal_;
@@ -112,11 +112,11 @@ class JournalFeed {
   std::unique_ptr<const Snapshot> last_;  // of the run, while the journal has more that comes before
 };
 
-/// How the folder of a run stands with a tracker when an exporter begins.
+/// How the directory of a run stands with a tracker when an exporter begins.
 enum class Claim {
-  ours,   ///< nobody has begun, and this process holds the lease; or there is no folder
-  begun,  ///< another exporter has begun, or takt sync
-  taken,  ///< another process holds the lease, or nobody can
+  ours,     ///< nobody has begun, and this process holds the lease; or there is no directory
+  started,  ///< another exporter has begun, or takt sync
+  taken,    ///< another process holds the lease, or nobody can
 };
 
 /// A run as one tracker takes it from the process that it goes on in: what differs from tracker to tracker. One thread
@@ -126,7 +126,7 @@ class LiveRun {
   virtual ~LiveRun() = default;
   /// Before all else, once.
   /// \param why of Claim::begun the cursor; of Claim::taken what stands in the way.
-  /// \param lease what a cursor in the folder may be written with; nullptr: there is none. It outlives the run.
+  /// \param lease what a cursor in the directory may be written with; nullptr: there is none. It outlives the run.
   /// Returns false where it leaves the run to others; a line has said so.
   virtual bool begin(const Snapshot& snapshot, Claim claim, const std::string& why, FileLease* lease) = 0;
   /// Also sends, for a slice of time, while the run goes on.
@@ -150,7 +150,8 @@ class LiveRun {
 constexpr std::chrono::milliseconds kLiveSlice(500);
 
 /// What every tracker's exporter does with its run: leaves it to rank 0, to the parent of a fork, or to whoever has
-/// begun; begins it once; and holds the lease of the run folder, so that takt sync waits. As an Exporter: one thread at
+/// begun; begins it once; and holds the lease of the run directory, so that takt sync waits. As an Exporter: one
+/// thread at
 /// a time.
 class LiveDelivery {
  public:
@@ -180,7 +181,7 @@ class LiveDelivery {
   FileLease lease_;
   std::unique_ptr<LiveRun> run_;
   std::string directory_;  // of the run; may be empty
-  bool begun_ = false;
+  bool started_ = false;
   bool left_ = false;  // to others: all of it, or what was not delivered
   const pid_t pid_;
 };

@@ -5,7 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "base/encoding.hpp"
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "trackers/system_metrics.hpp"
 
@@ -81,7 +81,7 @@ void MetricPoints::begin_at(std::uint64_t row, std::uint64_t metric, std::uint64
 
 bool MetricPoints::Seen::is_new(std::uint64_t number) noexcept {
   if (number < next) { return false; }
-  if (!std::exchange(begun, true)) {
+  if (!std::exchange(started, true)) {
     first = number;
   } else if (number != next) {
     has_gap = true;
@@ -346,12 +346,12 @@ std::uint32_t MetricPoints::key_of_user(const std::string& name) {
 
 void report_renamed(const std::string& cause, const std::string& takes, const MetricPoints::Renamed& renamed,
                     int number) {
-  constexpr int kMostLines = 4;
+  constexpr int kMaxLines = 4;
   std::string line = takes + ", and Takt keeps some for itself. There ";
   for (std::size_t at = 0; at < renamed.size(); ++at) {
     line += (at == 0 ? "\"" : ", \"") + renamed[at].first + "\" is \"" + renamed[at].second + "\"";
   }
-  report_fault(cause + std::to_string(std::min(number, kMostLines)), line);
+  report_error(cause + std::to_string(std::min(number, kMaxLines)), line);
 }
 
 }  // namespace detail

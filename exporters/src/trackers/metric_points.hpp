@@ -80,7 +80,7 @@ class MetricPoints {
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
   /// Samples become points, too: as the tracker's own client names them, and as rarely. Their step is the number of
   /// the window. Before take().
-  void tell_system(SystemNaming naming, std::int64_t window_ns) { system_.emplace(naming, window_ns); }
+  void report_system(SystemNaming naming, std::int64_t window_ns) { system_.emplace(naming, window_ns); }
   /// Metrics that are not a number become points, too. Before take().
   void keep_nans() noexcept { keeps_nans_ = true; }
   /// Names stay as the program gave them, for a tracker that takes all of UTF-8. Before take().
@@ -116,7 +116,7 @@ class MetricPoints {
 
     std::uint64_t first = 0;
     std::uint64_t next = 0;
-    bool begun = false;
+    bool started = false;
     bool has_gap = false;
   };
   struct When {

@@ -15,18 +15,18 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-bool is_nvidia(const Meter& meter) { return meter.name.compare(0, 5, "cuda ") == 0; }
+bool is_nvidia(const Sensor& sensor) { return sensor.name.compare(0, 5, "cuda ") == 0; }
 
-bool is_slice(const Meter& meter) { return !meter.caveat.empty(); }
+bool is_slice(const Sensor& sensor) { return !sensor.caveat.empty(); }
 
 std::vector<SystemMetrics::Value> SystemMetrics::add(const Snapshot& snapshot, const Sample& sample) {
   const bool in_run = sample.time_ns >= 0 && sample.time_ns < std::numeric_limits<std::int64_t>::max() - window_ns_;
-  if (sample.meter >= snapshot.meters.size() || !in_run) { return {}; }
-  const Meter& meter = snapshot.meters[sample.meter];
-  if (sample.values.size() != meter.quantities.size()) { return {}; }
-  if (sample.meter >= windows_.size()) { windows_.resize(sample.meter + 1); }
-  Window& window = windows_[sample.meter];
-  if (!std::exchange(window.known, true)) { learn(meter, window); }
+  if (sample.sensor >= snapshot.sensors.size() || !in_run) { return {}; }
+  const Sensor& sensor = snapshot.sensors[sample.sensor];
+  if (sample.values.size() != sensor.quantities.size()) { return {}; }
+  if (sample.sensor >= windows_.size()) { windows_.resize(sample.sensor + 1); }
+  Window& window = windows_[sample.sensor];
+  if (!std::exchange(window.known, true)) { learn(sensor, window); }
   const std::int64_t number = sample.time_ns / window_ns_;
   if (number < window.number) { return {}; }
   std::vector<Value> closed;
@@ -38,7 +38,7 @@ std::vector<SystemMetrics::Value> SystemMetrics::add(const Snapshot& snapshot, c
     ++column.count;
     column.last = value;
     column.last_ns = sample.time_ns;
-    if (std::exchange(column.begun, true)) { continue; }
+    if (std::exchange(column.started, true)) { continue; }
     column.from = value;
     column.from_ns = sample.time_ns;
   }
@@ -46,10 +46,10 @@ std::vector<SystemMetrics::Value> SystemMetrics::add(const Snapshot& snapshot, c
 }
 
 /// Of two meters of one device, such as two slices of it, the first one has the device's names.
-void SystemMetrics::learn(const Meter& meter, Window& window) {
-  for (SystemMetric& metric : naming_(meter)) {
-    const std::size_t place = meter.place_of(metric.quantity);
-    if (place == meter.quantities.size() || !names_.insert(metric.name).second) { continue; }
+void SystemMetrics::learn(const Sensor& sensor, Window& window) {
+  for (SystemMetric& metric : naming_(sensor)) {
+    const std::size_t place = sensor.place_of(metric.quantity);
+    if (place == sensor.quantities.size() || !names_.insert(metric.name).second) { continue; }
     Column column;
     column.metric = std::move(metric);
     column.place = place;
@@ -64,14 +64,14 @@ std::vector<SystemMetrics::Value> SystemMetrics::close(Window& window, std::int6
     const bool counts = form_of(column.metric.quantity).counts;
     const double grown = static_cast<double>(column.last) - static_cast<double>(column.from);
     const std::int64_t ns = column.last_ns - column.from_ns;
-    const bool told = column.count != 0 && (!counts || (ns > 0 && grown >= 0));
-    if (told) {
+    const bool reported = column.count != 0 && (!counts || (ns > 0 && grown >= 0));
+    if (reported) {
       const double mean = counts ? grown / static_cast<double>(ns) : column.sum / static_cast<double>(column.count);
       values.push_back({column.metric.name, (mean - column.metric.less) * column.metric.scale, window.number,
                         (window.number + 1) * window_ns_});
     }
     // Behind a window without values nobody knows when it grew.
-    column.begun = column.count != 0 && next == window.number + 1;
+    column.started = column.count != 0 && next == window.number + 1;
     column.from = column.last;
     column.from_ns = column.last_ns;
     column.sum = 0;
@@ -98,7 +98,7 @@ std::vector<std::uint32_t> longest_paths(const Job& job) {
   const auto is_longer = [&](std::uint32_t a, std::uint32_t b) {
     return spent(a) != spent(b) ? spent(a) > spent(b) : a < b;
   };
-  const std::size_t count = std::min(order.size(), kMostJobPaths);
+  const std::size_t count = std::min(order.size(), kMaxJobPaths);
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), is_longer);
   order.resize(count);
   return order;
@@ -136,8 +136,8 @@ std::vector<JobMetrics> job_metrics(const Job& job) {
 std::string job_text(const Job& job) {
   std::string text = std::to_string(job.wall.ranks) + " of " + std::to_string(job.world_size);
   if (!job.missing.empty()) { text += "; missing: " + rank_list(job.missing); }
-  if (job.paths.size() > kMostJobPaths) {
-    text += "; the longest " + std::to_string(kMostJobPaths) + " of " + std::to_string(job.paths.size()) + " paths";
+  if (job.paths.size() > kMaxJobPaths) {
+    text += "; the longest " + std::to_string(kMaxJobPaths) + " of " + std::to_string(job.paths.size()) + " paths";
   }
   const std::string findings = findings_text(job.comparison.findings, "takt report --json");
   return findings.empty() ? text : text + "\n" + findings;

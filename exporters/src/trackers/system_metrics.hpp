@@ -25,12 +25,12 @@ struct SystemMetric {
 };
 
 /// Whether it is a GPU of NVIDIA's, as trackers' clients tell others of those. Any thread.
-bool is_nvidia(const Meter& meter);
+bool is_nvidia(const Sensor& sensor);
 /// Whether it is a part of a GPU: its memory is not the one that trackers' clients tell. Any thread.
-bool is_slice(const Meter& meter);
+bool is_slice(const Sensor& sensor);
 
 /// Those that a tracker has for a meter: where its own client measures the same, and nothing else.
-using SystemNaming = std::vector<SystemMetric> (*)(const Meter& meter);
+using SystemNaming = std::vector<SystemMetric> (*)(const Sensor& sensor);
 
 /// Thins samples out: one value for each window and metric, the mean of the samples in it, or of what counts up, its
 /// growth over time. Windows lie on a grid that begins with the run, so that values do not depend on who saw which
@@ -59,7 +59,7 @@ class SystemMetrics {
     double sum = 0;
     std::int64_t count = 0;
     // Of what counts up: where its growth is told from, and what came last.
-    bool begun = false;
+    bool started = false;
     std::int64_t from = 0;
     std::int64_t from_ns = 0;
     std::int64_t last = 0;
@@ -71,7 +71,7 @@ class SystemMetrics {
     std::vector<Column> columns;
   };
 
-  void learn(const Meter& meter, Window& window);
+  void learn(const Sensor& sensor, Window& window);
   std::vector<Value> close(Window& window, std::int64_t next) const;
 
   SystemNaming naming_;
@@ -81,7 +81,7 @@ class SystemMetrics {
 };
 
 /// Paths of a job that trackers are told of: each has six metrics, and six more where it is timed on a stream.
-constexpr std::size_t kMostJobPaths = 16;
+constexpr std::size_t kMaxJobPaths = 16;
 
 /// Figures over ranks whose metrics have the same beginning.
 struct JobMetrics {

@@ -9,7 +9,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A tracker, as far as all of them are alike: what it is called, and what it keeps in a run folder. Any thread.
+/// A tracker, as far as all of them are alike: what it is called, and what it keeps in a run directory. Any thread.
 struct Tracker {
   const char* name;    ///< in the causes of lines: "mlflow"
   const char* title;   ///< for people: "MLflow"
@@ -18,8 +18,8 @@ struct Tracker {
   const char* lease;   ///< the file of who delivers it now
 
   std::string cause(const char* what) const { return std::string(name) + "." + what; }
-  std::string cursor_file(const std::string& folder) const { return folder + "/" + cursor; }
-  std::string lease_file(const std::string& folder) const { return folder + "/" + lease; }
+  std::string cursor_file(const std::string& directory) const { return directory + "/" + cursor; }
+  std::string lease_file(const std::string& directory) const { return directory + "/" + lease; }
 };
 
 }  // namespace detail

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/tracker_files.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/other_process.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <cerrno>
@@ -46,14 +46,14 @@ bool is_same(const struct stat& one, const struct stat& other) {
 
 std::int64_t time_of(const struct stat& status) { return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec; }
 
-/// By the clock that gives files in `folder` their times: that of this machine may be minutes off. \param name for a
+/// By the clock that gives files in `directory` their times: that of this machine may be minutes off. \param name for a
 /// moment, of a file there. 0: not known.
-std::int64_t now_in(const FolderFiles& folder, const std::string& name) {
+std::int64_t now_in(const DirectoryFiles& directory, const std::string& name) {
   struct stat status = {};
-  const Descriptor file = folder.create(name, O_WRONLY);
+  const Descriptor file = directory.create(name, O_WRONLY);
   if (!file.is_open()) { return 0; }
   const bool known = file.look(status);
-  folder.remove(name);
+  directory.remove(name);
   return known ? time_of(status) : 0;
 }
 
@@ -66,15 +66,15 @@ std::string first_bytes(const Descriptor& file) {
 }  // namespace
 
 bool FileLease::take(const std::string& file) {
-  return take(std::make_shared<FolderFiles>(folder_part(file)), name_part(file));
+  return take(std::make_shared<DirectoryFiles>(directory_part(file)), name_part(file));
 }
 
-bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
-  folder_ = std::move(folder);
+bool FileLease::take(std::shared_ptr<const DirectoryFiles> directory, const std::string& name) {
+  directory_ = std::move(directory);
   name_ = name;
   broken_ = false;
   for (int round = 0; round < 2; ++round) {
-    descriptor_ = folder_->create(name_, O_RDWR);
+    descriptor_ = directory_->create(name_, O_RDWR);
     if (held()) {
       write_all(descriptor_.number(), this_process());
       problem_.clear();
@@ -82,7 +82,7 @@ bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::strin
       return true;
     }
     if (errno != EEXIST) {
-      problem_ = explain_fault("make", folder_->path(name_), errno);
+      problem_ = explain_error("make", directory_->path(name_), errno);
       broken_ = true;
       return false;
     }
@@ -100,7 +100,7 @@ std::string FileLease::own_name() const {
          std::to_string(reinterpret_cast<std::uintptr_t>(this));
 }
 
-std::int64_t FileLease::folder_now_ns() const {
+std::int64_t FileLease::directory_now_ns() const {
   struct stat status = {};
   ::futimens(descriptor_.number(), nullptr);
   return descriptor_.look(status) ? time_of(status) : 0;
@@ -110,25 +110,25 @@ std::int64_t FileLease::folder_now_ns() const {
 /// now. Returns whether there is room for a new one.
 bool FileLease::remove(const Seen& seen) const {
   const std::string aside = own_name();
-  if (!folder_->rename(name_, aside)) { return errno == ENOENT; }
+  if (!directory_->rename(name_, aside)) { return errno == ENOENT; }
   // Numbers of files are used again, and times have steps of milliseconds, so that all of them count.
   struct stat moved = {};
-  const Descriptor file = folder_->open(aside, O_RDONLY);
+  const Descriptor file = directory_->open(aside, O_RDONLY);
   if (file.look(moved) && is_same(moved, seen.status) && time_of(moved) == time_of(seen.status) &&
       first_bytes(file) == seen.text) {
-    folder_->remove(aside);
+    directory_->remove(aside);
     return true;
   }
-  folder_->rename(aside, name_);
+  directory_->rename(aside, name_);
   return false;
 }
 
 bool FileLease::is_stale(Seen& seen) {
-  const Descriptor file = folder_->open(name_, O_RDONLY);
+  const Descriptor file = directory_->open(name_, O_RDONLY);
   if (!file.look(seen.status)) {
     const bool gone = errno == ENOENT;  // given back meanwhile
     if (!gone) {
-      problem_ = explain_fault("read", folder_->path(name_), errno);
+      problem_ = explain_error("read", directory_->path(name_), errno);
       broken_ = true;
     }
     return gone;
@@ -149,15 +149,15 @@ bool FileLease::is_stale(Seen& seen) {
   const std::int64_t sign = time_of(seen.status);
   const Life life = life_of(host, pid, sign, names, mark);
   if (life == Life::gone) { return true; }
-  const std::int64_t now = now_in(*folder_, own_name());
+  const std::int64_t now = now_in(*directory_, own_name());
   const std::int64_t age = now == 0 ? 0 : (now - sign) / kSecondNs;
   if (text.empty()) {  // whose process had no time to write its name, or was killed before
-    problem_ = "a process is about to deliver it (" + folder_->path(name_) + "); if it is gone, that counts in " +
+    problem_ = "a process is about to deliver it (" + directory_->path(name_) + "); if it is gone, that counts in " +
                std::to_string(kRefresh.count()) + " s";
     return age > kRefresh.count();
   }
   if (life == Life::unknown && age > kStale.count()) { return true; }
-  problem_ = "process " + std::to_string(pid) + " on " + host + " is delivering it (" + folder_->path(name_) +
+  problem_ = "process " + std::to_string(pid) + " on " + host + " is delivering it (" + directory_->path(name_) +
              ", touched " + std::to_string(age) + " s ago)";
   return false;
 }
@@ -165,13 +165,13 @@ bool FileLease::is_stale(Seen& seen) {
 /// The program may have closed it, and taken its number: then it is opened again, if it is the same.
 bool FileLease::is_ours() {
   if (!descriptor_.is_ours()) {
-    report_closed_file(folder_->path(name_));
-    Descriptor again = folder_->open(name_, O_RDWR);
+    report_closed_file(directory_->path(name_));
+    Descriptor again = directory_->open(name_, O_RDWR);
     if (!again.is_open() || !again.is_same(descriptor_) || first_bytes(again) != this_process()) { return false; }
     descriptor_ = std::move(again);
   }
   struct stat named = {};
-  return folder_->look(name_, named) && descriptor_.is_file_of(named);
+  return directory_->look(name_, named) && descriptor_.is_file_of(named);
 }
 
 bool FileLease::refresh() {
@@ -201,26 +201,26 @@ bool FileLease::confirm() {
 void FileLease::release() noexcept {
   if (!held()) { return; }
   try {
-    if (is_ours()) { folder_->remove(name_); }
+    if (is_ours()) { directory_->remove(name_); }
   } catch (...) {
     // Out of memory: it counts as left behind once this process is gone.
   }
   descriptor_.close();
-  folder_.reset();
+  directory_.reset();
 }
 
 void CursorFile::keep(const std::string& file, FileLease* lease) {
-  keep(std::make_shared<FolderFiles>(folder_part(file)), name_part(file), lease);
+  keep(std::make_shared<DirectoryFiles>(directory_part(file)), name_part(file), lease);
 }
 
-void CursorFile::keep(std::shared_ptr<const FolderFiles> folder, const std::string& name, FileLease* lease) {
-  folder_ = std::move(folder);
+void CursorFile::keep(std::shared_ptr<const DirectoryFiles> directory, const std::string& name, FileLease* lease) {
+  directory_ = std::move(directory);
   name_ = name;
   lease_ = lease;
 }
 
-std::shared_ptr<const FolderFiles> CursorFile::folder_at(const std::string& directory) const {
-  return is_kept() && folder_->path() == directory ? folder_ : std::make_shared<FolderFiles>(directory);
+std::shared_ptr<const DirectoryFiles> CursorFile::directory_at(const std::string& directory) const {
+  return is_kept() && directory_->path() == directory ? directory_ : std::make_shared<DirectoryFiles>(directory);
 }
 
 bool CursorFile::save(std::string text) {
@@ -230,7 +230,7 @@ bool CursorFile::save(std::string text) {
     return false;
   }
   WholeFile file;
-  if (!file.open(folder_, name_) || !file.write(text) || !file.commit()) {
+  if (!file.open(directory_, name_) || !file.write(text) || !file.commit()) {
     problem_ = file.error();
     return false;
   }
@@ -239,27 +239,27 @@ bool CursorFile::save(std::string text) {
   return true;
 }
 
-bool GrowingFile::create(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
-  folder_ = std::move(folder);
+bool GrowingFile::create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name) {
+  directory_ = std::move(directory);
   name_ = name;
-  file_ = folder_->create(name_, O_RDWR);
+  file_ = directory_->create(name_, O_RDWR);
   return file_.is_open();
 }
 
-bool GrowingFile::open(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
-  folder_ = std::move(folder);
+bool GrowingFile::open(std::shared_ptr<const DirectoryFiles> directory, const std::string& name) {
+  directory_ = std::move(directory);
   name_ = name;
-  file_ = folder_->open(name_, O_RDWR);
+  file_ = directory_->open(name_, O_RDWR);
   return file_.is_open();
 }
 
-bool GrowingFile::read(std::uint64_t offset, std::size_t most, std::string& bytes) const {
-  return read_at(file_.number(), offset, most, bytes);
+bool GrowingFile::read(std::uint64_t offset, std::size_t max, std::string& bytes) const {
+  return read_at(file_.number(), offset, max, bytes);
 }
 
 bool GrowingFile::is_in_place() const {
   struct stat status = {};
-  return folder_->look(name_, status) && file_.is_file_of(status);
+  return directory_->look(name_, status) && file_.is_file_of(status);
 }
 
 bool GrowingFile::go_on(std::uint64_t bytes) {
@@ -273,8 +273,8 @@ bool GrowingFile::hold() {
   if (file_.is_ours()) { return true; }
   errno = EBADF;
   if (!file_.is_open()) { return false; }
-  report_closed_file(folder_->path(name_));
-  Descriptor again = folder_->open(name_, O_RDWR);
+  report_closed_file(directory_->path(name_));
+  Descriptor again = directory_->open(name_, O_RDWR);
   if (!again.is_open()) { return false; }
   const auto end = static_cast<off_t>(written_);
   if (!again.is_same(file_) || ::lseek(again.number(), end, SEEK_SET) != end) {
@@ -305,10 +305,10 @@ bool Backlog::write(const std::string& place) {
   if (given_up_) { return false; }
   if (file_.backlog() == 0 || file_.flush()) { return true; }
   const std::string why = fault_("write", place, errno);
-  if (file_.backlog() > most_) {
+  if (file_.backlog() > max_) {
     give_up(place, why);
   } else {
-    report_fault_once(tracker_.cause("write ") + place,
+    report_error_once(tracker_.cause("write ") + place,
                       why + ". What is missing is kept, and written when that can be done");
   }
   return false;
@@ -317,7 +317,7 @@ bool Backlog::write(const std::string& place) {
 void Backlog::give_up(const std::string& place, const std::string& why) {
   given_up_ = true;
   file_.discard();
-  report_fault_once(tracker_.cause("stopped ") + place,
+  report_error_once(tracker_.cause("stopped ") + place,
                     why + ". Nothing more is written for " + tracker_.title + "; the run goes on" + cure_);
 }
 
@@ -327,8 +327,8 @@ constexpr std::string_view kTimeLineHead = R"({"displayTimeUnit":"ms","traceEven
 
 }  // namespace
 
-Descriptor open_time_line(const FolderFiles& folder, const std::string& name) {
-  Descriptor file = folder.open(name, O_RDONLY);
+Descriptor open_time_line(const DirectoryFiles& directory, const std::string& name) {
+  Descriptor file = directory.open(name, O_RDONLY);
   std::string head;
   if (!file.is_open() || !read_at(file.number(), 0, kTimeLineHead.size(), head)) { return Descriptor(); }
   if (head == kTimeLineHead) { return file; }

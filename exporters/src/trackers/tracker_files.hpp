@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/directory_files.hpp"
 #include "base/file.hpp"
-#include "base/folder_files.hpp"
 #include "trackers/tracker.hpp"
 
 #include <takt/config.hpp>
@@ -37,7 +37,7 @@ class FileLease {
 
   /// Returns whether this process has it now; if not, problem() says why.
   bool take(const std::string& file);
-  bool take(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  bool take(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
   /// Touches it when it is time to. Returns whether it is still this process's.
   bool refresh();
   /// Checks the file at once; call it before an action that needs the lease. Returns whether it is this process's; if
@@ -45,9 +45,10 @@ class FileLease {
   bool confirm();
   /// Others need not wait.
   void release() noexcept;
-  /// The time, in ns since 1970, by the clock that gives files in the folder their times, which may be that of another
+  /// The time, in ns since 1970, by the clock that gives files in the directory their times, which may be that of
+  /// another
   /// machine; 0: not known. REQUIRES: held().
-  std::int64_t folder_now_ns() const;
+  std::int64_t directory_now_ns() const;
 
   bool held() const noexcept { return descriptor_.is_open(); }
   const std::string& problem() const noexcept { return problem_; }
@@ -65,14 +66,15 @@ class FileLease {
   bool is_ours();
 
   Descriptor descriptor_;
-  std::shared_ptr<const FolderFiles> folder_;
+  std::shared_ptr<const DirectoryFiles> directory_;
   std::string name_;
   std::string problem_;
   bool broken_ = false;
   std::chrono::steady_clock::time_point touched_;
 };
 
-/// The file in a run folder that says how far the run was delivered to a tracker, for whoever goes on. What is in it is
+/// The file in a run directory that says how far the run was delivered to a tracker, for whoever goes on. What is in
+/// it is
 /// the tracker's; no credentials. One thread at a time.
 class CursorFile {
  public:
@@ -80,15 +82,16 @@ class CursorFile {
   /// \param lease without which save() writes nothing, as the file is another process's by then; it outlives the last
   /// save(). nullptr: none is asked for.
   void keep(const std::string& file, FileLease* lease = nullptr);
-  void keep(std::shared_ptr<const FolderFiles> folder, const std::string& name, FileLease* lease = nullptr);
-  bool is_kept() const noexcept { return folder_ != nullptr; }
+  void keep(std::shared_ptr<const DirectoryFiles> directory, const std::string& name, FileLease* lease = nullptr);
+  bool is_kept() const noexcept { return directory_ != nullptr; }
 
   /// For people. REQUIRES: is_kept().
-  std::string path() const { return folder_->path(name_); }
-  std::string directory() const { return folder_->path(); }
-  /// The folder `directory`: where that is the one of the cursor, the same as was opened, whatever its path leads to by
+  std::string path() const { return directory_->path(name_); }
+  std::string directory() const { return directory_->path(); }
+  /// The directory `directory`: where that is the one of the cursor, the same as was opened, whatever its path leads
+  /// to by
   /// now.
-  std::shared_ptr<const FolderFiles> folder_at(const std::string& directory) const;
+  std::shared_ptr<const DirectoryFiles> directory_at(const std::string& directory) const;
 
   /// Writes `text`, unless the file has it. Returns whether it has now; problem() says why not. REQUIRES: is_kept().
   bool save(std::string text);
@@ -96,7 +99,7 @@ class CursorFile {
   const std::string& problem() const noexcept { return problem_; }
 
  private:
-  std::shared_ptr<const FolderFiles> folder_;
+  std::shared_ptr<const DirectoryFiles> directory_;
   std::string name_;
   FileLease* lease_ = nullptr;
   std::string saved_;
@@ -113,10 +116,10 @@ class GrowingFile {
   GrowingFile& operator=(const GrowingFile&) = delete;
 
   /// Makes the file (0600), which must not exist. Each returns false, with errno, where that cannot be done.
-  bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  bool create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
   /// Opens one that is there, and changes nothing: it may be read from, and continued by go_on().
-  bool open(std::shared_ptr<const FolderFiles> folder, const std::string& name);
-  bool read(std::uint64_t offset, std::size_t most, std::string& bytes) const;
+  bool open(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
+  bool read(std::uint64_t offset, std::size_t max, std::string& bytes) const;
   bool look(struct stat& status) const { return file_.look(status); }
   /// Whether it has its name still.
   bool is_in_place() const;
@@ -138,7 +141,7 @@ class GrowingFile {
   bool hold();
 
   Descriptor file_;
-  std::shared_ptr<const FolderFiles> folder_;
+  std::shared_ptr<const DirectoryFiles> directory_;
   std::string name_;
   std::uint64_t written_ = 0;
   std::string buffer_;
@@ -154,8 +157,8 @@ class Backlog {
   /// \param file not owned.
   /// \param most bytes that are kept.
   /// \param cure a sentence for the line about a file that is given up; may be empty.
-  Backlog(GrowingFile& file, const Tracker& tracker, Fault fault, std::size_t most, const char* cure = "")
-      : file_(file), tracker_(tracker), fault_(fault), most_(most), cure_(cure) {}
+  Backlog(GrowingFile& file, const Tracker& tracker, Fault error, std::size_t max, const char* cure = "")
+      : file_(file), tracker_(tracker), fault_(error), max_(max), cure_(cure) {}
 
   /// Returns whether all is written. \param place that lines name.
   bool write(const std::string& place);
@@ -167,14 +170,15 @@ class Backlog {
   GrowingFile& file_;
   const Tracker tracker_;
   const Fault fault_;
-  const std::size_t most_;
+  const std::size_t max_;
   const char* const cure_;
   bool given_up_ = false;
 };
 
-/// trace.json of a run folder, or another file, open for reading. Whoever plants a file there cannot wish for what it
+/// trace.json of a run directory, or another file, open for reading. Whoever plants a file there cannot wish for what
+/// it
 /// begins with: what is none of Takt's time lines is not opened, with errno ENOEXEC. Any thread.
-Descriptor open_time_line(const FolderFiles& folder, const std::string& name = "trace.json");
+Descriptor open_time_line(const DirectoryFiles& directory, const std::string& name = "trace.json");
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/tracker_names.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -72,8 +72,8 @@ std::string utf8_name(std::string_view name, std::uint32_t salt) {
   return out + detail::format("_{:08x}", short_hash(name, salt));
 }
 
-std::string TrackerNames::stem(const std::string& name, std::size_t room) const {
-  return takes_utf8_ ? utf8_name(name) : tracker_name(name, kLongest - room);
+std::string TrackerNames::stem(const std::string& name, std::size_t space) const {
+  return takes_utf8_ ? utf8_name(name) : tracker_name(name, kLongest - space);
 }
 
 const std::string& TrackerNames::of(const std::string& name) {
@@ -105,7 +105,7 @@ bool flag(const char* name) {
   for (char& each : value) { each = static_cast<char>(std::tolower(static_cast<unsigned char>(each))); }
   if (value == "true" || value == "1") { return true; }
   if (!value.empty() && value != "false" && value != "0") {
-    report_fault_once(std::string("environment.") + name,
+    report_error_once(std::string("environment.") + name,
                       std::string(name) + " is not true, false, 1 or 0; using false");
   }
   return false;
@@ -113,13 +113,13 @@ bool flag(const char* name) {
 
 namespace {
 
-constexpr std::size_t kMostEntry = std::size_t{1} << 20U;
+constexpr std::size_t kMaxEntry = std::size_t{1} << 20U;
 
 std::string name_in_database() {
   passwd entry = {};
   passwd* found = nullptr;
-  for (std::vector<char> room(4096); room.size() <= kMostEntry; room.resize(2 * room.size())) {
-    const int error = ::getpwuid_r(::getuid(), &entry, room.data(), room.size(), &found);
+  for (std::vector<char> space(4096); space.size() <= kMaxEntry; space.resize(2 * space.size())) {
+    const int error = ::getpwuid_r(::getuid(), &entry, space.data(), space.size(), &found);
     if (error == EINTR) { continue; }
     if (error != ERANGE) { return error == 0 && found != nullptr ? entry.pw_name : ""; }
   }
@@ -138,13 +138,13 @@ std::string user_name() {
 std::string findings_text(const Snapshot& snapshot) { return findings_text(snapshot.findings, "takt/summary.json"); }
 
 std::string findings_text(const std::vector<Finding>& findings, std::string_view rest) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   std::string text;
-  for (std::size_t at = 0; at < std::min(findings.size(), kMost); ++at) {
+  for (std::size_t at = 0; at < std::min(findings.size(), kMax); ++at) {
     text += (at == 0 ? "" : "\n") + findings[at].sentence;
   }
-  if (findings.size() > kMost) {
-    text += "\n" + std::to_string(findings.size() - kMost) + " more in " + std::string(rest);
+  if (findings.size() > kMax) {
+    text += "\n" + std::to_string(findings.size() - kMax) + " more in " + std::string(rest);
   }
   return text;
 }

@@ -39,7 +39,7 @@ class TrackerNames {
 
   const std::string& of(const std::string& name);
   /// Of what is put before further parts of a name, `room` bytes for which are left; not kept.
-  std::string stem(const std::string& name, std::size_t room) const;
+  std::string stem(const std::string& name, std::size_t space) const;
   /// Names that had to be changed.
   std::uint64_t changed() const noexcept { return changed_; }
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "trackers/live_delivery.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_config.hpp"
+#include "wandb/wandb_directory.hpp"
 #include "wandb/wandb_environment.hpp"
-#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_run.hpp"
 #include "wandb/wandb_upload.hpp"
 
@@ -52,7 +52,7 @@ WandbMode mode_of_environment() {
   for (const auto& [word, meaning] : kModes) {
     if (value == word) { return meaning; }
   }
-  detail::report_fault_once("environment.WANDB_MODE", "WANDB_MODE=" + value +
+  detail::report_error_once("environment.WANDB_MODE", "WANDB_MODE=" + value +
                                                           " is not online, offline or disabled (nor their older names "
                                                           "run and dryrun); using online");
   return WandbMode::online;
@@ -85,7 +85,7 @@ void read_server(WandbOptions& options) {
   if (*end == '\0' && seconds > 0 && seconds <= 86'400) {
     options.request_timeout = std::chrono::milliseconds(static_cast<long long>(seconds * 1e3) + 1);
   } else {
-    detail::report_fault_once("environment.WANDB_HTTP_TIMEOUT",
+    detail::report_error_once("environment.WANDB_HTTP_TIMEOUT",
                               "WANDB_HTTP_TIMEOUT=" + timeout + " is not a number of seconds up to 86400; using 30");
   }
 }
@@ -95,12 +95,12 @@ WandbResume resume_of_environment(const std::string& run_id) {
   for (const auto& [word, meaning] : kResumes) {
     if (value != word) { continue; }
     if (value != "auto" || !run_id.empty()) { return meaning; }
-    detail::report_fault_once("environment.WANDB_RESUME",
+    detail::report_error_once("environment.WANDB_RESUME",
                               "WANDB_RESUME=auto is not followed without a WANDB_RUN_ID: Takt does not keep the id of "
                               "the last run; set it, or WANDB_RESUME to allow and WANDB_RUN_ID to that id");
     return WandbResume::unset;
   }
-  detail::report_fault_once("environment.WANDB_RESUME",
+  detail::report_error_once("environment.WANDB_RESUME",
                             "WANDB_RESUME=" + value + " is not allow, must, never or auto; it is not followed");
   return WandbResume::unset;
 }
@@ -154,7 +154,7 @@ bool is_in(const std::string_view (&list)[Size], std::string_view name) {
 void say_what_is_not_done(const WandbOptions& options) {
   const bool wants_token = options.mode == WandbMode::online && options.api_key.empty();
   if (wants_token && !variable("WANDB_IDENTITY_TOKEN_FILE").empty()) {
-    detail::report_fault_once("environment.WANDB_IDENTITY_TOKEN_FILE",
+    detail::report_error_once("environment.WANDB_IDENTITY_TOKEN_FILE",
                               "WANDB_IDENTITY_TOKEN_FILE is not followed; set WANDB_API_KEY to send while the run goes "
                               "on, or upload with wandb sync");
   }
@@ -169,7 +169,7 @@ void say_what_is_not_done(const WandbOptions& options) {
   if (names.empty()) { return; }
   std::string list;
   for (const std::string& name : names) { list += (list.empty() ? "" : ", ") + name; }
-  detail::report_fault_once("environment.WANDB", list + (names.size() == 1 ? " is" : " are") +
+  detail::report_error_once("environment.WANDB", list + (names.size() == 1 ? " is" : " are") +
                                                      " not followed by Takt; what is, is in docs/wandb.md");
 }
 
@@ -232,7 +232,7 @@ class WandbLive : public detail::LiveRun {
   std::optional<detail::WandbRun> run_;          // from the constructor on
   std::optional<detail::JournalFeed> feed_;      // from begin() on
   std::unique_ptr<detail::WandbUpload> upload_;  // none where nothing is sent
-  std::string cursor_folder_;                    // the run folder, where it has this run's cursor
+  std::string cursor_directory_;                 // the run directory, where it has this run's cursor
 };
 
 WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
@@ -240,7 +240,7 @@ WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
   is_online_ = options_.mode == WandbMode::online && !options_.api_key.empty();
   if (is_online_ && !detail::WandbUpload::available()) {
     is_online_ = false;
-    detail::report_fault_once("wandb.curl",
+    detail::report_error_once("wandb.curl",
                               "this Takt was built without libcurl, so that nothing is sent to W&B "
                               "while the run goes on; upload it with wandb sync");
   }
@@ -252,14 +252,14 @@ WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
 
 bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why, detail::FileLease* lease) {
   const std::string& directory = snapshot.run.directory;
-  if (claim == detail::Claim::begun) {
-    detail::report_fault("wandb.begun", "this run is written for W&B already, by another exporter or by takt sync (" +
+  if (claim == detail::Claim::started) {
+    detail::report_error("wandb.begun", "this run is written for W&B already, by another exporter or by takt sync (" +
                                             why + "); this makes a second run there");
   } else if (claim == detail::Claim::taken) {
-    detail::report_fault("wandb.lease", why + ". This makes a second run at W&B");
+    detail::report_error("wandb.lease", why + ". This makes a second run at W&B");
   } else if (!directory.empty()) {
     run_->keep_cursor(detail::kWandb.cursor_file(directory), lease);
-    cursor_folder_ = directory;
+    cursor_directory_ = directory;
   }
   feed_.emplace(*run_, detail::kWandb, directory);
   feed_->begin(snapshot);
@@ -272,7 +272,7 @@ void WandbLive::send(steady_clock::time_point until, bool all) {
   if (!is_online_ || run_->log_file().empty()) { return; }
   if (upload_ == nullptr) {
     detail::WandbSent before;
-    before.run_folder = cursor_folder_;
+    before.run_directory = cursor_directory_;
     upload_ = std::make_unique<detail::WandbUpload>(options_, run_->log_file(), before,
                                                     [this](const std::string& name, const detail::WandbBehind& behind) {
                                                       return run_->sending(upload_->url(), name, behind);
@@ -307,7 +307,7 @@ bool WandbLive::finish(milliseconds deadline) {
   }
   const bool sent = upload_ == nullptr || upload_->complete();
   if (!sent && !upload_->stopped()) {
-    detail::report_fault("wandb.unsent",
+    detail::report_error("wandb.unsent",
                          "W&B had not been told everything when the run ended; this uploads it: " + upload_->command());
   }
   return written && sent;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_config.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "trackers/tracker_names.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 
 #include <takt/error.hpp>
 
@@ -39,7 +39,7 @@ std::size_t characters(const std::string& text) {
 
 std::string cut(const std::string& name, const std::string& text) {
   if (text.size() <= kLongestValue) { return text; }
-  report_fault_once("wandb.long." + name,
+  report_error_once("wandb.long." + name,
                     "the value of \"" + name + "\" is longer than the megabyte that W&B takes, and was cut");
   std::size_t end = kLongestValue;
   while (end > 0 && continues(text[end])) { --end; }
@@ -87,12 +87,12 @@ void check_wandb_options(const WandbOptions& options) {
   }
 }
 
-std::string wandb_upload_command(const std::string& folder, const std::string& run_folder, WandbResume resume,
-                                 bool begun) {
+std::string wandb_upload_command(const std::string& directory, const std::string& run_directory, WandbResume resume,
+                                 bool started) {
   // The client puts what it uploads behind all that the server has of the run.
-  if (begun && !run_folder.empty()) { return "takt sync --to wandb " + shell_word(run_folder); }
-  const char* const other = begun || resume == WandbResume::never ? "--id <another id> " : "";
-  return std::string("wandb sync ") + other + shell_word(folder);
+  if (started && !run_directory.empty()) { return "takt sync --to wandb " + shell_word(run_directory); }
+  const char* const other = started || resume == WandbResume::never ? "--id <another id> " : "";
+  return std::string("wandb sync ") + other + shell_word(directory);
 }
 
 WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, const std::string& id) {
@@ -154,7 +154,7 @@ WandbItems WandbConfig::changed(const Snapshot& snapshot) {
 namespace {
 
 constexpr std::size_t kShortest = 40;
-constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
 
 bool is_letter(char each) { return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_' || each == '-'; }
 
@@ -265,16 +265,16 @@ std::string wandb_netrc_key(const std::string& base_url) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) { return ""; }
   std::string text;
-  // Links are followed: home folders have their settings elsewhere.
+  // Links are followed: home directories have their settings elsewhere.
   char real[PATH_MAX] = {};
-  if (::realpath(path.c_str(), real) == nullptr || !read_from(real, 0, kMostBytes, text)) {
-    report_fault_once("wandb.netrc", path + " cannot be read: " + std::system_category().message(errno) +
+  if (::realpath(path.c_str(), real) == nullptr || !read_from(real, 0, kMaxBytes, text)) {
+    report_error_once("wandb.netrc", path + " cannot be read: " + std::system_category().message(errno) +
                                          "; make it a file that you may read (chmod 600), or set WANDB_API_KEY");
     return "";
   }
   std::string key = netrc_password(text, machine_of(base_url.empty() ? kWandbUrl : base_url));
   if (!key.empty() && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    report_fault_once("wandb.netrc.mode", "others can read " + path + ", which has the key for W&B; chmod 600 " + path);
+    report_error_once("wandb.netrc.mode", "others can read " + path + ", which has the key for W&B; chmod 600 " + path);
   }
   return key;
 }
@@ -341,8 +341,9 @@ WandbBehind behind_of(const Json& bucket, const WandbItems& summary, const Wandb
   const std::string last = in_history.empty() ? member(summary, "_step") : in_history;
   behind.step = std::strtoll(last.c_str(), nullptr, 10) + (behind.lines != 0 ? 1 : 0);
   const std::string of_wandb = member(summary, "_wandb");
-  const std::string told = of_wandb.empty() ? member(summary, "_runtime") : member(wandb_members(of_wandb), "runtime");
-  double runtime_s = std::max(number(told), number(member(history, "_runtime")));
+  const std::string reported =
+      of_wandb.empty() ? member(summary, "_runtime") : member(wandb_members(of_wandb), "runtime");
+  double runtime_s = std::max(number(reported), number(member(history, "_runtime")));
   runtime_s = std::max(runtime_s, number(member(last_line(bucket, "eventsTail"), "_runtime")));
   behind.runtime_s = runtime_s > 0 && runtime_s < kLongestRuntime ? static_cast<std::int64_t>(runtime_s) : 0;
   return behind;
@@ -366,7 +367,7 @@ WandbItems wandb_members(std::string_view object) {
   return items;
 }
 
-bool wandb_resume_told(const std::string& body, WandbThere& there) {
+bool wandb_resume_reported(const std::string& body, WandbThere& there) {
   const Json reply = Json::parse(body);
   if (!reply.member("data").has("model") || reply.member("errors").size() != 0) { return false; }
   there = WandbThere();
@@ -374,7 +375,7 @@ bool wandb_resume_told(const std::string& body, WandbThere& there) {
   if (!bucket.is_object()) { return true; }
   // "t" is what every client writes into the config of a run that it begins.
   if (!Json::parse(bucket.member("wandbConfig").text()).has("t")) { return true; }
-  there.begun = true;
+  there.started = true;
   there.storage_id = bucket.member("id").text();
   there.summary = wandb_members(bucket.member("summaryMetrics").text());
   there.config = config_in(bucket);

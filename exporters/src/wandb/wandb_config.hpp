@@ -20,11 +20,11 @@ namespace detail {
 /// \throws takt::Error for what W&B would not take, saying what to do. Any thread.
 void check_wandb_options(const WandbOptions& options);
 
-/// The command that uploads the log in `folder` without overwriting or doubling what is at W&B. Any thread.
-/// \param run_folder where `takt sync` finds how far it got; empty: nowhere.
+/// The command that uploads the log in `directory` without overwriting or doubling what is at W&B. Any thread.
+/// \param run_directory where `takt sync` finds how far it got; empty: nowhere.
 /// \param begun a part of it was sent, or may have been.
-std::string wandb_upload_command(const std::string& folder, const std::string& run_folder, WandbResume resume,
-                                 bool begun);
+std::string wandb_upload_command(const std::string& directory, const std::string& run_directory, WandbResume resume,
+                                 bool started);
 
 /// What the run is called. Any thread.
 /// \param id where none is set.
@@ -72,7 +72,7 @@ struct WandbBehind {
 
 /// What the server has of a run. JSON is kept as text: it may have NaN and Infinity in it.
 struct WandbThere {
-  bool begun = false;  ///< false: it has none, or one that never began
+  bool started = false;  ///< false: it has none, or one that never began
   std::string storage_id;
   WandbBehind behind;
   WandbItems last;  ///< line of its history, if there is one
@@ -87,7 +87,7 @@ struct WandbThere {
 /// The members of an object of JSON, their values as they are written; none of what is no object.
 WandbItems wandb_members(std::string_view object);
 /// Reads the answer to wandb_resume_status() as the official client does. False, where the answer does not say it.
-bool wandb_resume_told(const std::string& body, WandbThere& there);
+bool wandb_resume_reported(const std::string& body, WandbThere& there);
 /// Whether two lines of a history say the same, however numbers are written.
 bool wandb_is_same_line(const WandbItems& one, const WandbItems& other);
 /// Why a run is not sent; empty: it is.

@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostOfSystemFile = std::size_t{4} << 20U;
-constexpr std::size_t kMostArgs = 1000;
+constexpr std::size_t kMaxOfSystemFile = std::size_t{4} << 20U;
+constexpr std::size_t kMaxArgs = 1000;
 constexpr const char* kMasked = "***";
 
 // Fields of EnvironmentRecord.
@@ -53,7 +53,7 @@ enum : std::uint32_t {
 
 std::string system_file(const std::string& path) {
   std::string text;
-  return read_from(path, 0, kMostOfSystemFile, text) ? text : "";
+  return read_from(path, 0, kMaxOfSystemFile, text) ? text : "";
 }
 
 /// What is behind "<name>  :" in each line of `text`.
@@ -71,10 +71,10 @@ std::vector<std::string> values_of(const std::string& text, const std::string& n
   return values;
 }
 
-std::vector<std::string> sorted_entries(const std::string& folder) {
+std::vector<std::string> sorted_entries(const std::string& directory) {
   std::vector<std::string> paths;
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     paths.push_back(at->path().string());
   }
   std::sort(paths.begin(), paths.end());
@@ -120,7 +120,7 @@ void read_gpus(const std::string& system, WandbEnvironment& environment) {
 void read_command(const std::string& system, const WandbOptions& options, WandbEnvironment& environment) {
   const std::string text = system_file(system + "/proc/self/cmdline");
   std::vector<std::string> words;
-  for (std::size_t at = 0; at < text.size() && words.size() <= kMostArgs;) {
+  for (std::size_t at = 0; at < text.size() && words.size() <= kMaxArgs;) {
     words.push_back(valid_utf8(text.substr(at, text.find('\0', at) - at)));
     at = text.find('\0', at);
     at += at == std::string::npos ? 0 : 1;

@@ -51,11 +51,11 @@ void append_wandb_record(std::string& log, std::uint64_t position, std::string_v
 std::string_view wandb_log_header() noexcept { return {":W&B\xE1\xBE\0", 7}; }
 
 bool WandbLog::create(const std::string& path) {
-  return create(std::make_shared<FolderFiles>(folder_part(path)), name_part(path));
+  return create(std::make_shared<DirectoryFiles>(directory_part(path)), name_part(path));
 }
 
-bool WandbLog::create(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
-  if (!GrowingFile::create(std::move(folder), name)) { return false; }
+bool WandbLog::create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name) {
+  if (!GrowingFile::create(std::move(directory), name)) { return false; }
   append_bytes(wandb_log_header());
   return true;
 }
@@ -82,8 +82,8 @@ std::uint32_t number_at(const std::string& bytes, std::size_t at, unsigned size)
 }  // namespace
 
 WandbLogReader::WandbLogReader(std::string path) : path_(std::move(path)) {
-  source_ = [file = path_](std::uint64_t offset, std::size_t most, std::string& bytes) {
-    return read_from(file, offset, most, bytes);
+  source_ = [file = path_](std::uint64_t offset, std::size_t max, std::string& bytes) {
+    return read_from(file, offset, max, bytes);
   };
 }
 
@@ -111,7 +111,7 @@ WandbLogReader::Found WandbLogReader::next(std::string& record) {
   record.clear();
   const auto less = [&] {
     if (errno == 0) { return Found::nothing; }
-    problem_ = explain_fault("read", path_, errno);
+    problem_ = explain_error("read", path_, errno);
     return Found::damage;
   };
   std::uint64_t at = position_;
@@ -165,7 +165,7 @@ bool is_of_run(const std::string& config, const RunInfo& run) {
          is_number("attempt", run.attempt);
 }
 
-std::string owner_fault(const WandbLog& log, std::uint64_t bytes) {
+std::string owner_error(const WandbLog& log, std::uint64_t bytes) {
   struct stat status = {};
   if (!log.look(status)) { return "it cannot be looked at"; }
   if (status.st_uid != ::geteuid()) { return "it belongs to another user"; }
@@ -178,11 +178,11 @@ std::string owner_fault(const WandbLog& log, std::uint64_t bytes) {
 
 }  // namespace
 
-std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
+std::string wandb_old_log_error(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
                                 const RunInfo& run, const std::string& id, WandbOldLog& found) {
-  if (std::string fault = owner_fault(log, cursor.bytes); !fault.empty()) { return fault; }
+  if (std::string error = owner_error(log, cursor.bytes); !error.empty()) { return error; }
   WandbLogReader reader(
-      path, [&](std::uint64_t offset, std::size_t most, std::string& bytes) { return log.read(offset, most, bytes); });
+      path, [&](std::uint64_t offset, std::size_t max, std::string& bytes) { return log.read(offset, max, bytes); });
   WandbReplay replay;
   std::string record;
   std::int64_t records = 0;

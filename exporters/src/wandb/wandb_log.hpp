@@ -3,7 +3,7 @@
 #pragma once
 
 #include "trackers/tracker_files.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 #include "wandb/wandb_rows.hpp"
 
 #include <takt/config.hpp>
@@ -35,7 +35,7 @@ class WandbLog : public GrowingFile {
  public:
   /// Makes the file (0600), which must not exist. Returns false, with errno, where that cannot be done.
   bool create(const std::string& path);
-  bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  bool create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
   void append(std::string_view record);
 };
 
@@ -94,7 +94,7 @@ struct WandbOldLog {
 /// \param path for people.
 /// \param found what is in it.
 /// Returns why not; empty: it is. One thread at a time.
-std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
+std::string wandb_old_log_error(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
                                 const RunInfo& run, const std::string& id, WandbOldLog& found);
 
 }  // namespace detail

@@ -32,7 +32,7 @@ class WandbReplay {
   bool take(std::string_view record);
 
   /// A record has said what the run is called.
-  bool begun() const noexcept { return !identity_.id.empty(); }
+  bool started() const noexcept { return !identity_.id.empty(); }
   const WandbIdentity& identity() const noexcept { return identity_; }
   /// Rows since the last call, an object of JSON each.
   std::vector<std::string> take_lines();
@@ -53,7 +53,7 @@ class WandbReplay {
   std::uint64_t config_version() const noexcept { return config_version_; }
   /// What wandb-metadata.json is to say, an object of JSON; empty: nothing.
   const std::string& metadata() const noexcept { return environment_; }
-  const std::vector<std::string>& files() const noexcept { return files_; }  ///< below the folder "files"
+  const std::vector<std::string>& files() const noexcept { return files_; }  ///< below the directory "files"
   std::optional<int> exit_code() const noexcept { return exit_code_; }       ///< there is one when the log has ended
 
  private:

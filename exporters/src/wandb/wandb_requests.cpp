@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_requests.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "wandb/wandb_config.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 
 #include <takt/error.hpp>
 
@@ -41,7 +41,7 @@ constexpr const char* kCreateFiles =
     "files { name uploadUrl } } }";
 
 // It repeats the config.
-constexpr std::size_t kMostReply = std::size_t{32} << 20U;
+constexpr std::size_t kMaxReply = std::size_t{32} << 20U;
 
 JsonText or_null(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
 
@@ -51,7 +51,7 @@ HttpRequest post(std::string path, std::string body) {
   request.path = std::move(path);
   request.content_type = "application/json";
   request.body = std::move(body);
-  request.most_reply = kMostReply;
+  request.max_reply = kMaxReply;
   return request;
 }
 
@@ -217,9 +217,9 @@ bool wandb_is_deleted(const HttpReply& reply) {
   return reply.status == 409 && reply.body.find("previously created and deleted") != std::string::npos;
 }
 
-std::string wandb_told(const HttpReply& reply, const Http& http) {
+std::string wandb_reported(const HttpReply& reply, const Http& http) {
   const std::string errors = wandb_errors(reply.body);
-  return http.told(reply, errors.empty() ? Json::parse(reply.body).member("error").text() : errors);
+  return http.reported(reply, errors.empty() ? Json::parse(reply.body).member("error").text() : errors);
 }
 
 std::string wandb_cure(const HttpReply& reply) {
@@ -245,7 +245,7 @@ std::string wandb_cure(const HttpReply& reply) {
 
 namespace {
 
-constexpr int kMostTries = 5;
+constexpr int kMaxTries = 5;
 constexpr const char* kSummaryFile = "wandb-summary.json";
 constexpr const char* kConfigFile = "config.yaml";
 constexpr const char* kMetadataFile = "wandb-metadata.json";
@@ -261,8 +261,8 @@ std::string path_of(const std::string& url) {
 }  // namespace
 
 WandbFiles::WandbFiles(const WandbOptions& options, std::chrono::milliseconds connect,
-                       std::chrono::milliseconds most_time, std::shared_ptr<const FolderFiles> folder)
-    : options_(options), connect_(connect), most_time_(most_time), folder_(std::move(folder)) {}
+                       std::chrono::milliseconds max_time, std::shared_ptr<const DirectoryFiles> directory)
+    : options_(options), connect_(connect), max_time_(max_time), directory_(std::move(directory)) {}
 
 WandbFiles::Next WandbFiles::next(const WandbReplay& replay, const std::string& server) {
   if (!placed_ && !given_up_) {
@@ -309,7 +309,7 @@ bool WandbFiles::prepare(const WandbReplay& replay, const std::string& server) {
   request_.method = "PUT";
   request_.path = path_of(url);
   request_.headers = target.headers;
-  request_.total = most_time_;
+  request_.total = max_time_;
   if (target.name == kSummaryFile) {
     request_.body = replay.summary();
   } else if (target.name == kConfigFile) {
@@ -318,10 +318,12 @@ bool WandbFiles::prepare(const WandbReplay& replay, const std::string& server) {
     request_.body = replay.metadata() + "\n";
   } else {
     // Names come from a log and from a server.
-    const auto file = std::make_shared<const Descriptor>(open_below(folder_->folder("files"), target.name));
+    const auto file = std::make_shared<const Descriptor>(open_below(directory_->directory("files"), target.name));
     if (!file->is_open()) {
       const int why = errno;
-      lose(why == ENOENT ? "it is not there" : why == EINVAL ? "its name leads out of the folder" : "it is not a file");
+      lose(why == ENOENT   ? "it is not there"
+           : why == EINVAL ? "its name leads out of the directory"
+                           : "it is not a file");
       return false;
     }
     request_.file = file;
@@ -336,7 +338,7 @@ WandbFiles::Outcome WandbFiles::answered(const HttpReply& reply) {
     tries_ = 0;
     return Outcome::taken;
   }
-  if (wandb_may_pass(WandbKind::file, reply) && ++tries_ < kMostTries) { return Outcome::again; }
+  if (wandb_may_pass(WandbKind::file, reply) && ++tries_ < kMaxTries) { return Outcome::again; }
   if (reply.status == 403 && ++asked_again_ == 1) {  // the right to write there has run out
     names_.clear();
     for (auto at = targets_.rbegin(); at != targets_.rend(); ++at) { names_.push_back(at->name); }
@@ -351,8 +353,8 @@ WandbFiles::Outcome WandbFiles::answered(const HttpReply& reply) {
 
 void WandbFiles::lose(const std::string& why) {
   ++missing_;
-  report_fault("wandb.file",
-               "W&B does not have " + targets_.back().name + ": " + why + ". It is in " + folder_->path() + "/files");
+  report_error("wandb.file", "W&B does not have " + targets_.back().name + ": " + why + ". It is in " +
+                                 directory_->path() + "/files");
   targets_.pop_back();
   tries_ = 0;
 }

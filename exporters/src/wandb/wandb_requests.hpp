@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "trackers/http.hpp"
 #include "wandb/wandb_config.hpp"
 #include "wandb/wandb_replay.hpp"
@@ -81,7 +81,7 @@ bool wandb_may_pass(WandbKind kind, const HttpReply& reply);
 /// The run was deleted, and W&B gives its id to no other one.
 bool wandb_is_deleted(const HttpReply& reply);
 /// What the server said, in a line, without what is secret to `http`.
-std::string wandb_told(const HttpReply& reply, const Http& http);
+std::string wandb_reported(const HttpReply& reply, const Http& http);
 /// What to do about it, as the end of a line; may be empty.
 std::string wandb_cure(const HttpReply& reply);
 
@@ -91,9 +91,9 @@ class WandbFiles {
   enum class Next { places, file, nothing };
   enum class Outcome { taken, again, lost };
 
-  /// \param folder of the run.
-  WandbFiles(const WandbOptions& options, std::chrono::milliseconds connect, std::chrono::milliseconds most_time,
-             std::shared_ptr<const FolderFiles> folder);
+  /// \param directory of the run.
+  WandbFiles(const WandbOptions& options, std::chrono::milliseconds connect, std::chrono::milliseconds max_time,
+             std::shared_ptr<const DirectoryFiles> directory);
 
   /// What is to be asked for now.
   Next next(const WandbReplay& replay, const std::string& server);
@@ -115,8 +115,8 @@ class WandbFiles {
 
   WandbOptions options_;
   std::chrono::milliseconds connect_;
-  std::chrono::milliseconds most_time_;
-  std::shared_ptr<const FolderFiles> folder_;
+  std::chrono::milliseconds max_time_;
+  std::shared_ptr<const DirectoryFiles> directory_;
   std::unique_ptr<Http> http_;  // to wherever the next one goes
   HttpRequest request_;
   std::vector<std::string> names_;

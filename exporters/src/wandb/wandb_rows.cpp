@@ -122,7 +122,7 @@ std::string WandbRecords::exit(int code, std::int64_t runtime_s) {
 
 namespace {
 
-constexpr std::size_t kMostEpochs = 1024;
+constexpr std::size_t kMaxEpochs = 1024;
 
 bool is_epoch(const PathStats& path) { return path.name == "Epoch"; }
 
@@ -171,7 +171,7 @@ void WandbEpochs::add_row(const Snapshot& snapshot, const Row& row, std::int64_t
 void WandbEpochs::note(std::int64_t timestamp_ms, std::int64_t ended) {
   const auto place = ended_.emplace(timestamp_ms, std::max(ended, ended_at(timestamp_ms))).first;
   for (auto at = place; at != ended_.end() && at->second < ended; ++at) { at->second = ended; }
-  if (ended_.size() > kMostEpochs) {
+  if (ended_.size() > kMaxEpochs) {
     before_ = ended_.begin()->second;
     ended_.erase(ended_.begin());
   }
@@ -217,7 +217,7 @@ std::vector<WandbRows::Row> WandbRows::take(const std::vector<MetricPoint>& poin
     WandbItem item{key(point.key, names), wandb_json(point.value)};
     const std::size_t more = item.key.size() + item.json.size();
     const bool same = last != nullptr && last->step == point.step && is_total(*last) == is_total(point) &&
-                      in_row.count(point.key) == 0 && bytes + more <= most_bytes_;
+                      in_row.count(point.key) == 0 && bytes + more <= max_bytes_;
     if (!same) {
       if (last != nullptr) { end(rows.back(), *last, epochs); }
       rows.emplace_back();
@@ -259,41 +259,41 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 
 /// That of NVIDIA's without what the driver keeps for itself.
-void add_wandb_memory_of_gpu(const Meter& meter, std::vector<SystemMetric>& metrics) {
-  const std::string gpu = "gpu." + std::to_string(meter.number);
-  const bool nvidia = is_nvidia(meter);
-  if (is_slice(meter) || (nvidia && !meter.reserved_bytes)) { return; }
-  const double less = nvidia ? static_cast<double>(*meter.reserved_bytes) : 0;
+void add_wandb_memory_of_gpu(const Sensor& sensor, std::vector<SystemMetric>& metrics) {
+  const std::string gpu = "gpu." + std::to_string(sensor.number);
+  const bool nvidia = is_nvidia(sensor);
+  if (is_slice(sensor) || (nvidia && !sensor.reserved_bytes)) { return; }
+  const double less = nvidia ? static_cast<double>(*sensor.reserved_bytes) : 0;
   if (nvidia) { metrics.push_back({gpu + ".memoryAllocatedBytes", Quantity::memory, 1, less}); }
-  if (!meter.memory_bytes) { return; }
+  if (!sensor.memory_bytes) { return; }
   metrics.push_back(
-      {gpu + ".memoryAllocated", Quantity::memory, 100.0 / static_cast<double>(*meter.memory_bytes), less});
+      {gpu + ".memoryAllocated", Quantity::memory, 100.0 / static_cast<double>(*sensor.memory_bytes), less});
 }
 
 /// As its client asks NVML and rocm-smi: for GPUs by their number in the machine.
-std::vector<SystemMetric> wandb_metrics_of_gpu(const Meter& meter) {
-  const std::string gpu = "gpu." + std::to_string(meter.number);
+std::vector<SystemMetric> wandb_metrics_of_gpu(const Sensor& sensor) {
+  const std::string gpu = "gpu." + std::to_string(sensor.number);
   std::vector<SystemMetric> metrics = {{gpu + ".gpu", Quantity::utilization, 1e-1},
                                        {gpu + ".powerWatts", Quantity::power, 1e-3}};
-  if (meter.power_limit_mw) {
-    metrics.push_back({gpu + ".powerPercent", Quantity::power, 100.0 / static_cast<double>(*meter.power_limit_mw)});
+  if (sensor.power_limit_mw) {
+    metrics.push_back({gpu + ".powerPercent", Quantity::power, 100.0 / static_cast<double>(*sensor.power_limit_mw)});
   }
-  if (is_nvidia(meter)) {  // of AMD's it tells the memory's temperature, which is not sampled
+  if (is_nvidia(sensor)) {  // of AMD's it tells the memory's temperature, which is not sampled
     metrics.push_back({gpu + ".temp", Quantity::temperature, 1e-3});
     metrics.push_back({gpu + ".smClock", Quantity::clock, 1});
   }
-  add_wandb_memory_of_gpu(meter, metrics);
+  add_wandb_memory_of_gpu(sensor, metrics);
   return metrics;
 }
 
 }  // namespace
 
 /// Its shares of memory and of processors are of what the container may have, which is not sampled.
-std::vector<SystemMetric> wandb_system_metrics(const Meter& meter) {
-  switch (meter.kind) {
-    case Meter::Kind::device:
-      return wandb_metrics_of_gpu(meter);
-    case Meter::Kind::process:
+std::vector<SystemMetric> wandb_system_metrics(const Sensor& sensor) {
+  switch (sensor.kind) {
+    case Sensor::Kind::device:
+      return wandb_metrics_of_gpu(sensor);
+    case Sensor::Kind::process:
       return {{"proc.memory.rssMB", Quantity::memory, 1 / kMiB}};
     default:
       return {};

@@ -84,7 +84,7 @@ class WandbRecords {
   /// \param metrics of the system, their names without "system.".
   std::string system(const WandbItems& metrics, std::int64_t unix_ns);
   std::string summary(const WandbItems& changed);
-  /// \param path below the folder "files"; the file is whole.
+  /// \param path below the directory "files"; the file is whole.
   std::string file(const std::string& path);
   /// The last one.
   std::string exit(int code, std::int64_t runtime_s);
@@ -131,9 +131,9 @@ class WandbRows {
     WandbItems items;
   };
 
-  /// \param most_bytes of a row; what is more goes into the next one. Readers leave out rows of more than 10 MiB.
-  explicit WandbRows(std::int64_t start_unix_ns, std::size_t most_bytes = std::size_t{4} << 20U)
-      : start_unix_ns_(start_unix_ns), most_bytes_(most_bytes) {}
+  /// \param max_bytes of a row; what is more goes into the next one. Readers leave out rows of more than 10 MiB.
+  explicit WandbRows(std::int64_t start_unix_ns, std::size_t max_bytes = std::size_t{4} << 20U)
+      : start_unix_ns_(start_unix_ns), max_bytes_(max_bytes) {}
 
   /// Goes on behind so many rows.
   void resume(std::int64_t next) noexcept { next_ = next; }
@@ -150,7 +150,7 @@ class WandbRows {
   const std::string& key(std::uint32_t number, const MetricPoints& names);
 
   std::int64_t start_unix_ns_;
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::int64_t next_ = 0;
   std::map<std::uint32_t, std::string> keys_;
   MetricPoints::Renamed renamed_;
@@ -172,7 +172,7 @@ class WandbSummary {
 constexpr std::int64_t kWandbSystemNs = 15'000'000'000;
 
 /// W&B's own system metrics of a meter, without the "system." that its server is told. Any thread.
-std::vector<SystemMetric> wandb_system_metrics(const Meter& meter);
+std::vector<SystemMetric> wandb_system_metrics(const Sensor& sensor);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

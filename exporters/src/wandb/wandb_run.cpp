@@ -7,13 +7,13 @@
 #include <takt/exporters/json.hpp>
 #include <takt/job.hpp>
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "trackers/system_metrics.hpp"
 #include "trackers/tracker_names.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 #include "wandb/wandb_rows.hpp"
 
 #include <algorithm>
@@ -35,14 +35,14 @@ using std::chrono::steady_clock;
 constexpr std::int64_t kSummaryNs = 5 * kSecondNs;
 constexpr milliseconds kTracePause(20);
 constexpr int kTableColumns = 120;
-constexpr std::uint64_t kMostOutput = std::uint64_t{4} << 20U;  // in a period
-constexpr int kSigtermExit = 143;                               // as a shell tells it
+constexpr std::uint64_t kMaxOutput = std::uint64_t{4} << 20U;  // in a period
+constexpr int kSigtermExit = 143;                              // as a shell tells it
 
 MetricPoints points_for(bool every_step) {
   MetricPoints points(every_step);
   points.keep_nans();
   points.keep_names();
-  points.tell_system(&wandb_system_metrics, kWandbSystemNs);
+  points.report_system(&wandb_system_metrics, kWandbSystemNs);
   return points;
 }
 
@@ -64,25 +64,25 @@ void go_before_end(WandbCursor& cursor, const WandbOldLog& log) {
 
 }  // namespace
 
-WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
+WandbRun::WandbRun(const WandbOptions& options, std::size_t max_backlog)
     : options_(options),
       root_(wandb_root(options.directory)),
       output_(options.output_log),
-      backlog_(log_, kWandb, &wandb_fault, most_backlog),
+      backlog_(log_, kWandb, &wandb_error, max_backlog),
       points_(points_for(options.every_step)),
       rows_(0) {}
 
 bool WandbRun::begin(const Snapshot& snapshot) {
-  begun_ = stopped_ = true;  // until there is something to write to
+  started_ = stopped_ = true;  // until there is something to write to
   WandbIdentity identity = wandb_identity(snapshot.run, options_, new_wandb_id());
   identity.commit = environment_.commit;
   identity.remote = environment_.remote;
   std::string error;
-  folder_ = make_wandb_folder(root_, identity.start_unix_ns, identity.id, error);
+  directory_ = make_wandb_directory(root_, identity.start_unix_ns, identity.id, error);
   const std::string name = "run-" + identity.id + ".wandb";
-  const std::string file = folder_ + "/" + name;
-  files_ = std::make_shared<FolderFiles>(FolderFiles(root_).folder(name_part(folder_)));
-  if (error.empty() && !log_.create(files_, name)) { error = wandb_fault("make", file, errno); }
+  const std::string file = directory_ + "/" + name;
+  files_ = std::make_shared<DirectoryFiles>(DirectoryFiles(root_).directory(name_part(directory_)));
+  if (error.empty() && !log_.create(files_, name)) { error = wandb_error("make", file, errno); }
   if (!error.empty()) {
     stop(error);
     keep_id();
@@ -97,10 +97,10 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   rows_ = WandbRows(identity.start_unix_ns);
   write_head(snapshot, identity);
   if (options_.mode == WandbMode::online && options_.api_key.empty() && !options_.silent) {
-    report_fault_once("wandb.online " + folder_,
+    report_error_once("wandb.online " + directory_,
                       "there is no key for W&B (WANDB_API_KEY, or netrc), so that nothing is sent while the run goes "
                       "on; this uploads it, now or later: wandb sync " +
-                          shell_word(folder_));
+                          shell_word(directory_));
   }
   return true;
 }
@@ -114,7 +114,7 @@ void WandbRun::keep_id() {
   cursor_.id = options_.run_id;
   cursor_.resume = resume_wish();
   if (!cursor_file_.save(format_wandb_cursor(cursor_))) {
-    report_fault("wandb.cursor", "takt sync would not know the id of the run: " + cursor_file_.problem());
+    report_error("wandb.cursor", "takt sync would not know the id of the run: " + cursor_file_.problem());
   }
 }
 
@@ -136,8 +136,8 @@ void WandbRun::write_head(const Snapshot& snapshot, const WandbIdentity& identit
 
 void WandbRun::keep_cursor(const std::string& file, FileLease* lease) { cursor_file_.keep(file, lease); }
 
-void WandbRun::keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease) {
-  cursor_file_.keep(std::move(folder), kWandb.cursor, lease);
+void WandbRun::keep_cursor(std::shared_ptr<const DirectoryFiles> directory, FileLease* lease) {
+  cursor_file_.keep(std::move(directory), kWandb.cursor, lease);
 }
 
 void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
@@ -149,10 +149,10 @@ void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
   if (!parse_place_of_log(cursor.log, place)) {
     fail("wandb.json names " + cursor.log + ", where Takt writes no log of W&B's");
   }
-  files_ = std::make_shared<FolderFiles>(FolderFiles(place.root).folder(place.folder));
-  if (!log_.open(files_, place.file)) { fail(wandb_fault("go on with", cursor.log, errno)); }
+  files_ = std::make_shared<DirectoryFiles>(DirectoryFiles(place.root).directory(place.directory));
+  if (!log_.open(files_, place.file)) { fail(wandb_error("go on with", cursor.log, errno)); }
   WandbOldLog old;
-  const std::string fault = wandb_old_log_fault(log_, cursor.log, cursor, run, place.id, old);
+  const std::string fault = wandb_old_log_error(log_, cursor.log, cursor, run, place.id, old);
   if (!fault.empty()) { fail(cursor.log + " is not as it was left: " + fault); }
   summary_ = std::move(old.summary);
   if (before_end && old.rows_end != 0) {
@@ -161,12 +161,12 @@ void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
     // First this: whoever goes on after a kill finds the old end, which goes, or none.
     if (!cursor_file_.save(format_wandb_cursor(cursor))) { fail(cursor_file_.problem()); }
   }
-  if (!log_.go_on(cursor.bytes)) { fail(wandb_fault("go on with", cursor.log, errno)); }
+  if (!log_.go_on(cursor.bytes)) { fail(wandb_error("go on with", cursor.log, errno)); }
   if (!cursor.ended) { files_->remove(place.file + ".synced"); }  // the client would pass it over
-  begun_ = true;
+  started_ = true;
   ended_ = finished_ = cursor.ended;
   cursor_ = resumed_ = cursor;
-  folder_ = cursor.log.substr(0, cursor.log.rfind('/'));
+  directory_ = cursor.log.substr(0, cursor.log.rfind('/'));
   options_.every_step = cursor.every_step;
   records_.resume(cursor.records);
   rows_ = WandbRows(cursor.start_unix_ns);
@@ -174,8 +174,8 @@ void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
   points_ = points_for(cursor.every_step);
   points_.begin_at(cursor.first_row, cursor.first_metric, cursor.first_sample);
   if (cursor.gap) {
-    report_fault("wandb.gap", "the program was shown more than it could write in time; what follows is not added to " +
-                                  cursor.log + ". The run folder has it all");
+    report_error("wandb.gap", "the program was shown more than it could write in time; what follows is not added to " +
+                                  cursor.log + ". The run directory has it all");
   }
 }
 
@@ -210,21 +210,21 @@ bool WandbRun::save() {
   cursor_.first_sample = points_.first_sample();
   cursor_.ended = ended_;
   if (cursor_file_.save(format_wandb_cursor(cursor_))) { return true; }
-  report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + cursor_file_.problem());
+  report_error("wandb.cursor", "takt sync would not know how far W&B's log got: " + cursor_file_.problem());
   return false;
 }
 
 void WandbRun::stop(const std::string& why) {
   stopped_ = true;
-  backlog_.give_up(folder_.empty() ? root_ : folder_, why);
+  backlog_.give_up(directory_.empty() ? root_ : directory_, why);
 }
 
 void WandbRun::open(const Snapshot& snapshot) {
-  if (!begun_ && begin(snapshot)) { flush(); }
+  if (!started_ && begin(snapshot)) { flush(); }
 }
 
 bool WandbRun::take(const Snapshot& snapshot) {
-  if (!begun_ && !begin(snapshot)) { return false; }
+  if (!started_ && !begin(snapshot)) { return false; }
   if (stopped_) { return false; }
   const WandbItems config = config_.changed(snapshot);
   if (!config.empty()) { log_.append(records_.config(config)); }
@@ -239,13 +239,13 @@ bool WandbRun::take(const Snapshot& snapshot) {
     finished_ = true;
     add_notes(snapshot);
     if (options_.files) {
-      const FolderFiles folder = attachments();
-      for (const char* const each : {"summary.json", "table.txt", "trace.json"}) { folder.remove(each); }
-      attach("summary.json", write_new_file(folder, "summary.json", format_json(snapshot)));
-      attach("table.txt", write_new_file(folder, "table.txt", format_table(snapshot, kTableColumns, false)));
+      const DirectoryFiles directory = attachments();
+      for (const char* const each : {"summary.json", "table.txt", "trace.json"}) { directory.remove(each); }
+      attach("summary.json", write_new_file(directory, "summary.json", format_json(snapshot)));
+      attach("table.txt", write_new_file(directory, "table.txt", format_table(snapshot, kTableColumns, false)));
     }
   }
-  output_.copy(files_->folder("files"), kMostOutput);
+  output_.copy(files_->directory("files"), kMaxOutput);
   // The first one waits for something to tell.
   const bool is_first = summary_due_ns_ == 0 && wall_ns_ < kSummaryNs && !summary_.has_changed();
   if (finished_ || (wall_ns_ >= summary_due_ns_ && !is_first)) { add_summary(wall_ns_); }
@@ -302,7 +302,7 @@ void WandbRun::append(const std::vector<MetricPoint>& points) {
     log_.append(records_.history(row.items, row.number));
     summary_.add(row);
   }
-  tell_renamed();
+  warn_renamed();
 }
 
 /// Unless figures of as many ranks are in the log.
@@ -314,7 +314,7 @@ void WandbRun::add_job(const Snapshot& snapshot, std::vector<MetricPoint>& point
   notes_[kWandbRanks] = wandb_json(job_text(job));
 }
 
-void WandbRun::tell_renamed() {
+void WandbRun::warn_renamed() {
   MetricPoints::Renamed renamed = points_.take_renamed();
   for (auto& each : rows_.take_renamed()) { renamed.push_back(std::move(each)); }
   if (!renamed.empty()) { report_renamed("wandb.names.", "W&B takes UTF-8 in names", renamed, renamed_lines_++); }
@@ -356,10 +356,10 @@ void WandbRun::add_summary(std::int64_t wall_ns) {
   log_.append(records_.summary(changed));
 }
 
-FolderFiles WandbRun::attachments() {
-  const FolderFiles files = files_->folder("files");
-  files.make_folder("takt");
-  return files.folder("takt");
+DirectoryFiles WandbRun::attachments() {
+  const DirectoryFiles files = files_->directory("files");
+  files.make_directory("takt");
+  return files.directory("takt");
 }
 
 /// errno is that of what was written.
@@ -369,7 +369,7 @@ void WandbRun::attach(const char* name, bool written) {
     log_.append(records_.file(path));
   } else {
     missing_ = true;
-    report_fault("wandb.file", wandb_fault("write", folder_ + "/files/" + path, errno) + ". It is not attached");
+    report_error("wandb.file", wandb_error("write", directory_ + "/files/" + path, errno) + ". It is not attached");
   }
 }
 
@@ -379,14 +379,14 @@ void WandbRun::attach_trace(Time until) {
   while (!may_exist(path) && steady_clock::now() + kTracePause < until) { std::this_thread::sleep_for(kTracePause); }
   if (!may_exist(path)) {
     missing_ = true;
-    report_fault("wandb.file", path + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
+    report_error("wandb.file", path + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
     return;
   }
-  // The folder that the journal was read from, whatever its path leads to by now.
-  const bool attached = attach_time_line(*cursor_file_.folder_at(trace_), attachments(), until);
+  // The directory that the journal was read from, whatever its path leads to by now.
+  const bool attached = attach_time_line(*cursor_file_.directory_at(trace_), attachments(), until);
   if (!attached && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO)) {
     missing_ = true;
-    report_fault("wandb.file", path + " is not a time line of Takt's, and is not attached; remove it");
+    report_error("wandb.file", path + " is not a time line of Takt's, and is not attached; remove it");
     return;
   }
   attach("trace.json", attached);
@@ -394,8 +394,8 @@ void WandbRun::attach_trace(Time until) {
 
 /// That of a killed process is there already.
 void WandbRun::attach_output() {
-  const FolderFiles files = files_->folder("files");
-  output_.copy(files, WandbOutput::kMostBytes);
+  const DirectoryFiles files = files_->directory("files");
+  output_.copy(files, WandbOutput::kMaxBytes);
   struct stat status = {};
   if (files.look(WandbOutput::kName, status) && S_ISREG(status.st_mode)) {
     log_.append(records_.file(WandbOutput::kName));
@@ -403,9 +403,9 @@ void WandbRun::attach_output() {
 }
 
 bool WandbRun::flush() {
-  if (!begun_ || log_.backlog() == 0) { return !stopped_; }
+  if (!started_ || log_.backlog() == 0) { return !stopped_; }
   if (stopped_) { return false; }
-  if (backlog_.write(folder_)) {
+  if (backlog_.write(directory_)) {
     save();
     return true;
   }
@@ -414,7 +414,7 @@ bool WandbRun::flush() {
 }
 
 bool WandbRun::finish(Time until) {
-  if (!begun_ || stopped_ || ended_) { return !stopped_; }
+  if (!started_ || stopped_ || ended_) { return !stopped_; }
   if (finished_) {
     if (options_.files && !trace_.empty()) { attach_trace(until); }
     attach_output();

@@ -5,13 +5,13 @@
 #include <takt/exporters/wandb.hpp>
 #include <takt/snapshot.hpp>
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "trackers/live_delivery.hpp"
 #include "trackers/metric_points.hpp"
 #include "trackers/tracker_files.hpp"
 #include "wandb/wandb_config.hpp"
+#include "wandb/wandb_directory.hpp"
 #include "wandb/wandb_environment.hpp"
-#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_log.hpp"
 #include "wandb/wandb_rows.hpp"
 
@@ -27,15 +27,15 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// A run of W&B on disk: takes snapshots, and writes down what follows from them. One thread at a time.
-class WandbRun : public RunTaker {
+class WandbRun : public RunConsumer {
  public:
-  /// \param most_backlog bytes that are kept for a disk that takes none; then nothing more is written.
-  explicit WandbRun(const WandbOptions& options, std::size_t most_backlog = std::size_t{8} << 20U);
+  /// \param max_backlog bytes that are kept for a disk that takes none; then nothing more is written.
+  explicit WandbRun(const WandbOptions& options, std::size_t max_backlog = std::size_t{8} << 20U);
 
   /// From now on `file` says how far the log got, and was sent. Before take().
   void keep_cursor(const std::string& file, FileLease* lease = nullptr);
-  /// The same in a run folder, where it has its own name.
-  void keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease);
+  /// The same in a run directory, where it has its own name.
+  void keep_cursor(std::shared_ptr<const DirectoryFiles> directory, FileLease* lease);
   /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before
   /// take().
   /// \param run whose log it has to be.
@@ -65,7 +65,7 @@ class WandbRun : public RunTaker {
   std::uint64_t next_sample() const noexcept override { return points_.next_sample(); }
 
   /// Both are empty before there is a log.
-  const std::string& folder() const noexcept { return folder_; }
+  const std::string& directory() const noexcept { return directory_; }
   const std::string& log_file() const noexcept { return cursor_.log; }
   const WandbCursor& cursor() const noexcept { return cursor_; }
   /// The server has it from now on. Returns whether the cursor says so, where one is kept.
@@ -84,13 +84,13 @@ class WandbRun : public RunTaker {
   void add_job(const Snapshot& snapshot, std::vector<MetricPoint>& points);
   void append(const std::vector<MetricPoint>& points);
   void append_system(const std::vector<MetricPoint>& points);
-  void tell_renamed();
+  void warn_renamed();
   std::vector<MetricPoint> only_new(std::vector<MetricPoint> points);
   bool is_new(const MetricPoint& point);
   bool save();
   void add_notes(const Snapshot& snapshot);
   void add_summary(std::int64_t wall_ns);
-  FolderFiles attachments();
+  DirectoryFiles attachments();
   void attach(const char* name, bool written);
   void attach_trace(Time until);
   void attach_output();
@@ -99,8 +99,8 @@ class WandbRun : public RunTaker {
   WandbOptions options_;
   WandbEnvironment environment_;
   std::string root_;
-  std::string folder_;
-  std::shared_ptr<const FolderFiles> files_;  // in it
+  std::string directory_;
+  std::shared_ptr<const DirectoryFiles> files_;  // in it
   WandbOutput output_;
   WandbLog log_;
   Backlog backlog_;
@@ -112,12 +112,12 @@ class WandbRun : public RunTaker {
   int renamed_lines_ = 0;
   WandbSummary summary_;
   std::int64_t summary_due_ns_ = 0;  // since the start of the run
-  std::string trace_;                // the folder, where there will be one
+  std::string trace_;                // the directory, where there will be one
   WandbCursor cursor_;
   WandbCursor resumed_;  // as it was when this process began
   CursorFile cursor_file_;
   std::int64_t wall_ns_ = 0;
-  bool begun_ = false;
+  bool started_ = false;
   bool stopped_ = false;
   WandbNotes notes_;
   bool finished_ = false;  // the last snapshot was taken

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_upload.hpp"
 
-#include "base/fault.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/report_error.hpp"
 #include "trackers/backoff.hpp"
 #include "trackers/http.hpp"
 #include "wandb/wandb_config.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 #include "wandb/wandb_requests.hpp"
 
 #include <algorithm>
@@ -35,19 +35,19 @@ bool is_good(const HttpReply& reply) { return reply.status >= 200 && reply.statu
 }  // namespace
 
 struct WandbUpload::Impl {
-  Impl(const WandbOptions& given, const std::string& log_file, WandbSent sent_before, Begun write_down,
+  Impl(const WandbOptions& given, const std::string& log_file, WandbSent sent_before, Started write_down,
        const WandbTimes& given_times)
       : options(given),
         times(given_times),
-        folder(log_file.substr(0, log_file.rfind('/'))),
+        directory(log_file.substr(0, log_file.rfind('/'))),
         log(log_file),
-        in_folder(std::make_shared<FolderFiles>(folder)),
+        in_directory(std::make_shared<DirectoryFiles>(directory)),
         http(wandb_http_options(given, given_times.tries.connect)),
-        files(given, given_times.tries.connect, given_times.file, in_folder),
-        tail(log_file, in_folder),
+        files(given, given_times.tries.connect, given_times.file, in_directory),
+        tail(log_file, in_directory),
         replay(tail.replay()),
         before(std::move(sent_before)),
-        begun(std::move(write_down)),
+        started(std::move(write_down)),
         behind(before.behind),
         backoff(given_times.tries) {}
 
@@ -65,7 +65,7 @@ struct WandbUpload::Impl {
   bool prepare_end();
   void start();
   void answered(const HttpReply& reply);
-  void resume_told(const HttpReply& reply);
+  void resume_reported(const HttpReply& reply);
   void upserted(const HttpReply& reply);
   void not_understood(const HttpReply& reply);
   void streamed(const HttpReply& reply);
@@ -75,24 +75,25 @@ struct WandbUpload::Impl {
   void try_again(const HttpReply& reply);
   void succeeded();
   void stop(const std::string& why);
-  void report(const char* cause, const std::string& line) const { report_fault(cause, http.without_secrets(line)); }
+  void report(const char* cause, const std::string& line) const { report_error(cause, http.without_secrets(line)); }
   bool ask(WandbKind what, HttpRequest with);
   std::string command() const {
-    const std::string run_folder = needs_other_id ? "" : before.run_folder;
-    return wandb_upload_command(folder, run_folder, options.resume, before.begun || told_lines || needs_other_id);
+    const std::string run_directory = needs_other_id ? "" : before.run_directory;
+    return wandb_upload_command(directory, run_directory, options.resume,
+                                before.started || reported_lines || needs_other_id);
   }
 
   WandbOptions options;
   WandbTimes times;
-  std::string folder;
+  std::string directory;
   std::string log;
-  std::shared_ptr<const FolderFiles> in_folder;
+  std::shared_ptr<const DirectoryFiles> in_directory;
   Http http;
   WandbFiles files;
   WandbLogTail tail;
   const WandbReplay& replay;
   WandbSent before;
-  Begun begun;
+  Started started;
   WandbBehind behind;
   WandbThere there;  // where the run goes on
   Backoff backoff;
@@ -106,8 +107,8 @@ struct WandbUpload::Impl {
   WandbStream stream;
   std::uint64_t lines = 0;   // that the server has
   std::uint64_t events = 0;  // likewise
-  std::uint64_t told_config = 0;
-  std::uint64_t told_summary = 0;
+  std::uint64_t reported_config = 0;
+  std::uint64_t reported_summary = 0;
   std::uint64_t asked_version = 0;  // of what the request tells
 
   Time due{};
@@ -118,10 +119,10 @@ struct WandbUpload::Impl {
   bool ended = false;
   bool stopped = false;
   bool needs_other_id = false;
-  bool told_stop = false;
-  bool knows_there = false;   // what the server has of the run
-  bool written_down = false;  // behind what it is
-  bool told_lines = false;    // or may have
+  bool reported_stop = false;
+  bool knows_there = false;     // what the server has of the run
+  bool written_down = false;    // behind what it is
+  bool reported_lines = false;  // or may have
   std::uint64_t answers = 0;
 };
 
@@ -155,7 +156,7 @@ bool WandbUpload::Impl::deliver(Time until, bool all) {
 bool WandbUpload::Impl::prepare(bool all) {
   if (pending) { return true; }
   read();
-  if (stopped || !replay.begun()) { return false; }
+  if (stopped || !replay.started()) { return false; }
   if (must_ask()) { return ask(WandbKind::resume, wandb_resume_status(identity(), options)); }
   if (before.complete) {
     end_by_answer();
@@ -167,11 +168,11 @@ bool WandbUpload::Impl::prepare(bool all) {
   if (prepare_run(is_due)) { return true; }
   if (!write_down()) { return false; }
   const bool has_lines = !stream.lines.empty() || !stream.events.empty();
-  const bool news = has_lines || (!behind.newer && told_summary != replay.summary_version());
+  const bool news = has_lines || (!behind.newer && reported_summary != replay.summary_version());
   if (is_due && news) {
-    stream.summary = behind.newer || told_summary == replay.summary_version() ? "" : replay.summary();
+    stream.summary = behind.newer || reported_summary == replay.summary_version() ? "" : replay.summary();
     asked_version = replay.summary_version();
-    told_lines = told_lines || has_lines;
+    reported_lines = reported_lines || has_lines;
     return ask(WandbKind::stream, wandb_stream(place, stream, behind));
   }
   if (behind.newer) {
@@ -181,14 +182,14 @@ bool WandbUpload::Impl::prepare(bool all) {
   if (end) { return prepare_end(); }
   if (now < last_sent + times.heartbeat) { return false; }
   stream.summary.clear();
-  asked_version = told_summary;
+  asked_version = reported_summary;
   return ask(WandbKind::stream, wandb_stream(place, stream, behind));
 }
 
 /// Whether it is not known what the server has of the run: of one that it is to go on with, and after an outage.
 bool WandbUpload::Impl::must_ask() const {
   if (knows_there) { return false; }
-  return !place.run.empty() || before.begun || before.by_others || options.resume != WandbResume::unset ||
+  return !place.run.empty() || before.started || before.by_others || options.resume != WandbResume::unset ||
          before.behind.resumed;
 }
 
@@ -210,22 +211,22 @@ bool WandbUpload::Impl::prepare_run(bool is_due) {
     return false;
   }
   const bool whole = place.run.empty();
-  if (!whole && (!is_due || told_config == replay.config_version())) { return false; }
+  if (!whole && (!is_due || reported_config == replay.config_version())) { return false; }
   asked_version = replay.config_version();
-  WandbIdentity told = identity();
+  WandbIdentity reported = identity();
   if (whole && behind.resumed) {
     // What nobody has said again stays as it is there.
-    told.storage_id = there.storage_id;
-    if (options.name.empty()) { told.name.clear(); }
-    if (told.tags.empty()) { told.tags = there.tags; }
-    if (told.notes.empty()) { told.notes = there.notes; }
+    reported.storage_id = there.storage_id;
+    if (options.name.empty()) { reported.name.clear(); }
+    if (reported.tags.empty()) { reported.tags = there.tags; }
+    if (reported.notes.empty()) { reported.notes = there.notes; }
   }
-  return ask(WandbKind::upsert, wandb_upsert(told, whole, replay.config(wandb_producer()), options));
+  return ask(WandbKind::upsert, wandb_upsert(reported, whole, replay.config(wandb_producer()), options));
 }
 
 /// Behind what the run is, for whoever goes on with the log.
 bool WandbUpload::Impl::write_down() {
-  written_down = written_down || begun == nullptr || begun(run, behind);
+  written_down = written_down || started == nullptr || started(run, behind);
   return written_down;
 }
 
@@ -251,7 +252,7 @@ bool WandbUpload::Impl::prepare_end() {
   stream.uploaded = files.sent();
   stream.complete = true;
   stream.exit_code = *replay.exit_code();
-  asked_version = told_summary;
+  asked_version = reported_summary;
   return ask(WandbKind::stream, wandb_stream(place, stream, behind));
 }
 
@@ -273,7 +274,7 @@ void WandbUpload::Impl::answered(const HttpReply& reply) {
   pace(reply);
   switch (kind) {
     case WandbKind::resume:
-      return resume_told(reply);
+      return resume_reported(reply);
     case WandbKind::upsert:
       return upserted(reply);
     case WandbKind::stream:
@@ -299,9 +300,9 @@ void WandbUpload::Impl::succeeded() {
   backoff.reset();
 }
 
-void WandbUpload::Impl::resume_told(const HttpReply& reply) {
-  if (!is_good(reply) || !wandb_resume_told(reply.body, there)) { return not_understood(reply); }
-  const bool ours = before.begun || !run.empty();
+void WandbUpload::Impl::resume_reported(const HttpReply& reply) {
+  if (!is_good(reply) || !wandb_resume_reported(reply.body, there)) { return not_understood(reply); }
+  const bool ours = before.started || !run.empty();
   if (before.complete) {
     knows_there = true;
     return succeeded();
@@ -310,10 +311,10 @@ void WandbUpload::Impl::resume_told(const HttpReply& reply) {
     knows_there = true;
     return succeeded();
   }
-  const std::string why = ours ? "" : wandb_resume_refusal(options.resume, there.begun, replay.identity().id);
+  const std::string why = ours ? "" : wandb_resume_refusal(options.resume, there.started, replay.identity().id);
   if (!why.empty()) { return stop(why); }
   knows_there = true;
-  const bool resumes = there.begun && !ours && options.resume != WandbResume::unset;
+  const bool resumes = there.started && !ours && options.resume != WandbResume::unset;
   if (resumes) { behind = there.behind; }
   behind.resumed = behind.resumed || resumes;
   if (behind.resumed && run.empty()) {
@@ -327,7 +328,7 @@ void WandbUpload::Impl::resume_told(const HttpReply& reply) {
 /// Whether all lines that the server has are those that this log begins with. Then it goes on behind them.
 bool WandbUpload::Impl::is_there_from_log() {
   const std::uint64_t count = there.behind.lines;
-  if (!there.begun || count == 0) { return false; }
+  if (!there.started || count == 0) { return false; }
   WandbStream part;
   std::uint64_t known = 0;
   bool same = false;
@@ -342,7 +343,7 @@ bool WandbUpload::Impl::is_there_from_log() {
   tail.start({}, {});
   stream = WandbStream();
   if (!same) { return false; }
-  before.begun = true;
+  before.started = true;
   before.lines = lines = count;
   before.events = events = there.behind.events;
   return true;
@@ -352,9 +353,9 @@ bool WandbUpload::Impl::is_there_from_log() {
 void WandbUpload::Impl::end_by_answer() {
   run = before.run;
   const std::uint64_t wanted = behind.lines + before.lines;
-  if (there.begun && there.behind.lines >= wanted) {
+  if (there.started && there.behind.lines >= wanted) {
     ended = true;
-  } else if (there.begun) {
+  } else if (there.started) {
     stop(detail::format("of the {} rows of {} that it has taken it tells of {}", wanted, run, there.behind.lines));
   } else {
     needs_other_id = true;
@@ -394,17 +395,17 @@ void WandbUpload::Impl::go_behind_newer(std::uint64_t first) {
                         "did: those rows, and "
                         "the run's summary, config, files and state, stay as they are, and what lacks of "
                         "this log goes behind them",
-                        run.empty() ? before.run : run, http.url(), folder));
+                        run.empty() ? before.run : run, http.url(), directory));
 }
 
 void WandbUpload::Impl::upserted(const HttpReply& reply) {
   std::uint64_t known = 0;
   if (is_good(reply) && wandb_upserted(reply.body, place, known)) {
     // As the official client: what the server has of a run is never overwritten.
-    if (!before.begun && run.empty() && known != 0) { behind.lines = known; }
+    if (!before.started && run.empty() && known != 0) { behind.lines = known; }
     run = place.entity + "/" + place.project + "/" + place.run;
     knows_there = true;
-    told_config = asked_version;
+    reported_config = asked_version;
     return succeeded();
   }
   not_understood(reply);
@@ -416,21 +417,21 @@ void WandbUpload::Impl::not_understood(const HttpReply& reply) {
   if (!errors.empty()) { return stop(errors); }
   if (is_good(reply) || wandb_may_pass(kind, reply)) { return try_again(reply); }
   needs_other_id = wandb_is_deleted(reply);
-  stop(wandb_told(reply, http) + wandb_cure(reply));
+  stop(wandb_reported(reply, http) + wandb_cure(reply));
 }
 
 void WandbUpload::Impl::streamed(const HttpReply& reply) {
-  if (!is_good(reply) && !wandb_may_pass(kind, reply)) { return stop(wandb_told(reply, http) + wandb_cure(reply)); }
+  if (!is_good(reply) && !wandb_may_pass(kind, reply)) { return stop(wandb_reported(reply, http) + wandb_cure(reply)); }
   if (!is_good(reply) || !Json::parse(reply.body).is_object()) { return try_again(reply); }
   lines += stream.lines.size();
   events += stream.events.size();
-  told_summary = asked_version;
+  reported_summary = asked_version;
   stream.lines.clear();
   stream.events.clear();
-  if (wandb_wants_stop(reply.body) && !std::exchange(told_stop, true)) { tell_wandb_stop(options.on_stop); }
+  if (wandb_wants_stop(reply.body) && !std::exchange(reported_stop, true)) { report_wandb_stop(options.on_stop); }
   if (stream.complete) {
     ended = true;
-    if (files.missing() == 0) { write_new_file(*in_folder, name_part(log) + ".synced", ""); }
+    if (files.missing() == 0) { write_new_file(*in_directory, name_part(log) + ".synced", ""); }
   }
   succeeded();
 }
@@ -444,7 +445,7 @@ void WandbUpload::Impl::files_created(const HttpReply& reply) {
   const bool refused = is_good(reply) ? !wandb_errors(reply.body).empty() : !wandb_may_pass(kind, reply);
   if (!refused) { return try_again(reply); }
   files.give_up();
-  report("wandb.file", "W&B takes no files: " + wandb_told(reply, http) + wandb_cure(reply));
+  report("wandb.file", "W&B takes no files: " + wandb_reported(reply, http) + wandb_cure(reply));
   succeeded();
 }
 
@@ -469,10 +470,11 @@ void WandbUpload::Impl::try_again(const HttpReply& reply) {
     due = Time();
   }
   const bool file = kind == WandbKind::file;
-  const std::string told = file ? detail::format("HTTP {} {}", reply.status, reply.error) : wandb_told(reply, http);
+  const std::string reported =
+      file ? detail::format("HTTP {} {}", reply.status, reply.error) : wandb_reported(reply, http);
   report("wandb.away",
          detail::format("W&B at {} does not answer as it should: {}. It is tried again; {} has everything", http.url(),
-                        told, folder));
+                        reported, directory));
 }
 
 void WandbUpload::Impl::stop(const std::string& why) {
@@ -486,9 +488,9 @@ void WandbUpload::Impl::stop(const std::string& why) {
 bool WandbUpload::available() noexcept { return true; }
 void WandbUpload::check(const WandbOptions& options) { const Http probe(wandb_http_options(options, milliseconds(1))); }
 
-WandbUpload::WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent, Begun begun,
+WandbUpload::WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent, Started started,
                          const WandbTimes& times)
-    : impl_(std::make_unique<Impl>(options, log_file, std::move(sent), std::move(begun), times)) {}
+    : impl_(std::make_unique<Impl>(options, log_file, std::move(sent), std::move(started), times)) {}
 WandbUpload::~WandbUpload() = default;
 
 bool WandbUpload::deliver(Time until, bool all) { return impl_->deliver(until, all); }
@@ -515,24 +517,24 @@ const std::string& WandbUpload::url() const noexcept { return impl_->http.url();
 const std::string& WandbUpload::run() const noexcept { return impl_->run; }
 std::string WandbUpload::command() const { return impl_->command(); }
 
-void tell_wandb_stop(const std::function<void()>& on_stop) {
+void report_wandb_stop(const std::function<void()>& on_stop) {
   if (!on_stop) {
-    return report_fault("wandb.stop",
+    return report_error("wandb.stop",
                         "somebody has asked W&B to stop this run, and the program has no WandbOptions::on_stop for "
                         "that; end it if you agree");
   }
-  report_fault("wandb.stop", "somebody has asked W&B to stop this run; the program is told (WandbOptions::on_stop)");
+  report_error("wandb.stop", "somebody has asked W&B to stop this run; the program is told (WandbOptions::on_stop)");
   try {
     on_stop();
   } catch (const std::exception& error) {
-    report_fault("wandb.on_stop", std::string("WandbOptions::on_stop has thrown: ") + error.what());
-  } catch (...) { report_fault("wandb.on_stop", "WandbOptions::on_stop has thrown"); }
+    report_error("wandb.on_stop", std::string("WandbOptions::on_stop has thrown: ") + error.what());
+  } catch (...) { report_error("wandb.on_stop", "WandbOptions::on_stop has thrown"); }
 }
 
 namespace {
 
 // Of a request: less than the 10 MiB that the server takes, a row of 4 MiB included.
-constexpr std::size_t kMostLineBytes = std::size_t{2} << 20U;
+constexpr std::size_t kMaxLineBytes = std::size_t{2} << 20U;
 
 /// `lines`, the last of `count` ones, without those before `known`. Returns the number of the first that is left.
 std::uint64_t pass_over(std::uint64_t known, std::uint64_t count, std::vector<std::string>& lines) {
@@ -544,15 +546,15 @@ std::uint64_t pass_over(std::uint64_t known, std::uint64_t count, std::vector<st
 
 }  // namespace
 
-WandbLogTail::WandbLogTail(std::string log, std::shared_ptr<const FolderFiles> folder)
-    : log_(std::move(log)), folder_(std::move(folder)) {
+WandbLogTail::WandbLogTail(std::string log, std::shared_ptr<const DirectoryFiles> directory)
+    : log_(std::move(log)), directory_(std::move(directory)) {
   start({}, {});
 }
 
 void WandbLogTail::start(const WandbThere& there, const WandbBehind& behind) {
   reader_ = std::make_unique<WandbLogReader>(
-      log_, [from = folder_, name = name_part(log_)](std::uint64_t offset, std::size_t most, std::string& bytes) {
-        return from->read(name, offset, most, bytes);
+      log_, [from = directory_, name = name_part(log_)](std::uint64_t offset, std::size_t max, std::string& bytes) {
+        return from->read(name, offset, max, bytes);
       });
   replay_ = WandbReplay();
   if (behind.resumed) { replay_.go_on_behind(there, behind); }
@@ -562,7 +564,7 @@ bool WandbLogTail::read(WandbStream& stream, std::uint64_t known_lines, std::uin
   while (stream.lines.empty() && stream.events.empty() && !replay_.exit_code().has_value()) {
     WandbLogReader::Found found = WandbLogReader::Found::record;
     std::string record;
-    while (replay_.line_bytes() < kMostLineBytes && found == WandbLogReader::Found::record) {
+    while (replay_.line_bytes() < kMaxLineBytes && found == WandbLogReader::Found::record) {
       found = reader_->next(record);
       if (found == WandbLogReader::Found::record) { replay_.take(record); }
       if (replay_.exit_code().has_value()) { found = WandbLogReader::Found::nothing; }

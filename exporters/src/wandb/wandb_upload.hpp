@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "trackers/backoff.hpp"
 #include "wandb/wandb_config.hpp"
 #include "wandb/wandb_log.hpp"
@@ -31,14 +31,14 @@ struct WandbTimes {
 
 /// What was sent of a log before.
 struct WandbSent {
-  bool begun = false;        ///< the server has the run from this log: `behind` holds
+  bool started = false;      ///< the server has the run from this log: `behind` holds
   bool by_others = false;    ///< not from here, but wandb sync may have sent a part of it
   bool complete = false;     ///< and was told everything: it is asked whether it still has that, and sent nothing
   std::uint64_t lines = 0;   ///< of the log, that the server has
   std::uint64_t events = 0;  ///< of metrics of the system, likewise
   WandbBehind behind;
-  std::string run;         ///< "entity/project/id", where it has begun
-  std::string run_folder;  ///< where `takt sync` goes on with it; empty: there is none
+  std::string run;            ///< "entity/project/id", where it has begun
+  std::string run_directory;  ///< where `takt sync` goes on with it; empty: there is none
 };
 
 /// Sends a log of W&B to its server while it grows, as the official client does: line n of the log is line n behind
@@ -57,13 +57,13 @@ class WandbUpload {
 
   /// Writes down, for whoever goes on, that the server has `run` from now on, and behind what. False: not now, and no
   /// line is sent before it has, as nobody could tell later which of the server's lines are the log's.
-  using Begun = std::function<bool(const std::string& run, const WandbBehind& behind)>;
+  using Started = std::function<bool(const std::string& run, const WandbBehind& behind)>;
 
-  /// \param log_file in the folder of the run; it may not be there yet.
+  /// \param log_file in the directory of the run; it may not be there yet.
   /// \param sent by an earlier process.
   /// \param begun empty: nobody goes on.
   /// \throws takt::Error as check().
-  WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent = {}, Begun begun = {},
+  WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent = {}, Started started = {},
               const WandbTimes& times = {});
   ~WandbUpload();
   WandbUpload(const WandbUpload&) = delete;
@@ -98,13 +98,13 @@ class WandbUpload {
 };
 
 /// Somebody has pressed "stop" at W&B: says so, and tells the program by `on_stop`, if there is one. Any thread.
-void tell_wandb_stop(const std::function<void()>& on_stop);
+void report_wandb_stop(const std::function<void()>& on_stop);
 
 /// A log that grows, and the rows of it that a server has not been told of. One thread at a time.
 class WandbLogTail {
  public:
-  /// \param log for people; `folder` has it.
-  WandbLogTail(std::string log, std::shared_ptr<const FolderFiles> folder);
+  /// \param log for people; `directory` has it.
+  WandbLogTail(std::string log, std::shared_ptr<const DirectoryFiles> directory);
 
   /// Reads from the first record on, once more where that was done before.
   void start(const WandbThere& there, const WandbBehind& behind);
@@ -118,7 +118,7 @@ class WandbLogTail {
 
  private:
   std::string log_;
-  std::shared_ptr<const FolderFiles> folder_;
+  std::shared_ptr<const DirectoryFiles> directory_;
   std::unique_ptr<WandbLogReader> reader_;
   WandbReplay replay_;
 };

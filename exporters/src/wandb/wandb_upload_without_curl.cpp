@@ -12,7 +12,7 @@ struct WandbUpload::Impl {
 bool WandbUpload::available() noexcept { return false; }
 void WandbUpload::check(const WandbOptions&) {}
 // NOLINTNEXTLINE(performance-unnecessary-value-param): as where it sends
-WandbUpload::WandbUpload(const WandbOptions&, const std::string&, WandbSent, Begun, const WandbTimes&)
+WandbUpload::WandbUpload(const WandbOptions&, const std::string&, WandbSent, Started, const WandbTimes&)
     : impl_(std::make_unique<Impl>()) {}
 WandbUpload::~WandbUpload() = default;
 bool WandbUpload::deliver(Time, bool) { return false; }

@@ -32,7 +32,7 @@ std::uint32_t drain(std::uint32_t head, std::uint32_t tail, Look look) noexcept 
 
 /// How often the ends of regions ask a device for results: where it was asked and had none, by whichever thread, the
 /// next ends do not ask. Any thread; is_over() is for the thread whose regions end.
-class Patience {
+class PollBackoff {
  public:
   static constexpr std::uint32_t kEnds = 15;
   /// Whether this end is to ask.

@@ -52,7 +52,7 @@ inline std::uint32_t region_id(std::uintptr_t begin) noexcept {
   return static_cast<std::uint32_t>((begin & kArenaMask) >> 3U);
 }
 /// Whether there is room for `events` more in the block at `cursor`.
-inline bool has_room(const Event* cursor, unsigned events = 1) noexcept {
+inline bool has_space(const Event* cursor, unsigned events = 1) noexcept {
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(cursor) & (kBlockBytes - 1);
   return events == 1 ? place != 0 : place - 1 < kBlockBytes - events * sizeof(Event);  // one comparison: 0 - 1 is large
 }
@@ -107,7 +107,7 @@ enum ModeBits : std::uint32_t {
   kModeMonotonic = 1U << 18U,   ///< the processor's counter cannot be used
   kModeForked = 1U << 19U,      ///< a child that has no Session of its own
   kModeNotStarted = 1U << 20U,  ///< nothing was recorded yet: the clock is not known
-  kModeDiverted = 1U << 21U,    ///< trials run: what is told is in no books of the run
+  kModeExcluded = 1U << 21U,    ///< trials run: what is told is in no books of the run
 };
 
 /// The arena of the first thread that records, and the mode, on the page of its first events. After a step the
@@ -131,7 +131,7 @@ inline constexpr Region kPlainBits = kArenaMask & ~std::uintptr_t{7};
 inline constexpr Region kRegionFolds = 1;  ///< a Batch: its end folds and makes a row
 inline constexpr Region kRegionUnusual =
     2;  ///< listeners were told, a device is marked, or the clock is slow: its end looks
-inline constexpr Region kRegionDiverted = 4;  ///< it is in no arena: the bits above say its key and its listeners
+inline constexpr Region kRegionExcluded = 4;  ///< it is in no arena: the bits above say its key and its listeners
 inline constexpr Region kRegionFlags = 7;
 
 /// The event that stands where `region`, which is not diverted, begins, 0 for none. Arenas are never freed, so any
@@ -151,15 +151,15 @@ TAKT_EXPORT void record_ns(const Key& key, std::uint64_t ns) noexcept;
 enum class Amount : std::uint8_t { items, bytes };
 TAKT_EXPORT void note_amount(Region region, Amount what, std::int64_t amount) noexcept;
 // Of a handle. False, and counted as an end without a start, where the region that began as `begun` says has ended.
-TAKT_EXPORT bool end_handle(Region region, Event begun) noexcept;
-TAKT_EXPORT bool note_amount_of(Region region, Event begun, Amount what, std::int64_t amount) noexcept;
+TAKT_EXPORT bool end_handle(Region region, Event started) noexcept;
+TAKT_EXPORT bool note_amount_of(Region region, Event started, Amount what, std::int64_t amount) noexcept;
 
 TAKT_ALWAYS_INLINE Region begin_region(const Key& key) noexcept {
   const KeyIndex index = key.index();
   const std::uint32_t unusual = mode().load(std::memory_order_relaxed);
   if (TAKT_UNLIKELY(unusual >= index)) { return (unusual & kModeDisabled) != 0 ? 0 : begin_slow(key); }
   Event* const at = load_cursor();
-  if (TAKT_UNLIKELY(!has_room(at))) { return begin_slow(key); }
+  if (TAKT_UNLIKELY(!has_space(at))) { return begin_slow(key); }
   put(at, begin_event(index, ticks()));
   store_cursor(at + 1);
   return reinterpret_cast<Region>(at);
@@ -170,7 +170,7 @@ TAKT_ALWAYS_INLINE void end_region(Region region) noexcept {
   Event* const at = load_cursor();
   // One comparison for: flags, another thread's arena.
   const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
-  if (TAKT_UNLIKELY(differs != 0 || !has_room(at))) {
+  if (TAKT_UNLIKELY(differs != 0 || !has_space(at))) {
     end_slow(region);
     return;
   }
@@ -182,7 +182,7 @@ TAKT_ALWAYS_INLINE Region lap_region(Region region, const Key& key) noexcept {
   Event* const at = load_cursor();
   const KeyIndex index = key.index();
   const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
-  if (TAKT_UNLIKELY(differs != 0 || !has_room(at, 2) || mode().load(std::memory_order_relaxed) >= index)) {
+  if (TAKT_UNLIKELY(differs != 0 || !has_space(at, 2) || mode().load(std::memory_order_relaxed) >= index)) {
     return lap_slow(region, key);
   }
   const std::uint64_t now = ticks();

@@ -88,12 +88,12 @@ class Relaxed {
 using Counter = Relaxed<std::uint64_t>;
 
 /// Where sums of times, items and bytes stay when they get there: signed numbers of 64 bits hold it, too.
-inline constexpr std::uint64_t kMostSum = ~std::uint64_t{0} >> 1U;
+inline constexpr std::uint64_t kMaxSum = ~std::uint64_t{0} >> 1U;
 
-/// The sum of such a one and any number, which does not pass kMostSum. Any order of adding up gives the same.
+/// The sum of such a one and any number, which does not pass kMaxSum. Any order of adding up gives the same.
 constexpr std::uint64_t bounded_sum(std::uint64_t sum, std::uint64_t more) noexcept {
-  const std::uint64_t both = sum + (more < kMostSum ? more : kMostSum);
-  return both < kMostSum ? both : kMostSum;
+  const std::uint64_t both = sum + (more < kMaxSum ? more : kMaxSum);
+  return both < kMaxSum ? both : kMaxSum;
 }
 
 }  // namespace detail

@@ -169,10 +169,10 @@ struct TooDeep {  // NOLINT(bugprone-reserved-identifier,readability-identifier-
   Counter count;
   Relaxed<unsigned> known;  // of these, those whose ids are kept
   Relaxed<std::uint32_t> id[kMaxDepth];
-  TAKT_COLD void add(std::uint32_t begun) noexcept {
+  TAKT_COLD void add(std::uint32_t started) noexcept {
     const unsigned last = known.own();
     if (last < kMaxDepth) {
-      id[last].set(begun);
+      id[last].set(started);
       known.set(last + 1);
     }
     count.add(1);

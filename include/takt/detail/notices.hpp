@@ -17,7 +17,7 @@ namespace detail {
 class Notices {
  public:
   static constexpr unsigned kFew = 128;
-  static constexpr unsigned kMost = 4096;  ///< more than can be open, but for regions too deep
+  static constexpr unsigned kMax = 4096;  ///< more than can be open, but for regions too deep
 
   struct Notice {
     std::uint32_t id = 0;
@@ -39,7 +39,7 @@ class Notices {
     /// False, and nothing done, where there is no memory.
     bool add(const Notice& notice) noexcept {
       if (count_ == kFew && many_ == nullptr) {
-        many_ = new (std::nothrow) Notice[kMost];
+        many_ = new (std::nothrow) Notice[kMax];
         if (many_ == nullptr) { return false; }
         for (unsigned at = 0; at < kFew; ++at) { many_[at] = few_[at]; }
       }
@@ -74,7 +74,7 @@ class Notices {
   /// \param id not 0. False where there are too many, or no memory: the region stays open in its thread's books, and is
   /// reported so.
   bool leave(std::uint32_t id, std::uint64_t ns) noexcept {
-    for (unsigned chunk = 0; chunk < kMost / kFew; ++chunk) {
+    for (unsigned chunk = 0; chunk < kMax / kFew; ++chunk) {
       Chunk* const slots = chunk == 0 ? &first_ : make(more_[chunk - 1]);
       if (slots == nullptr) { return false; }
       if (slots->used.load(std::memory_order_relaxed) < kFew && leave_in(*slots, id, ns)) { return true; }
@@ -84,7 +84,7 @@ class Notices {
   bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
   void read(List& list) const noexcept {
     list.clear();
-    for (unsigned chunk = 0; chunk < kMost / kFew; ++chunk) {
+    for (unsigned chunk = 0; chunk < kMax / kFew; ++chunk) {
       // Acquire: pairs with make(), and of the id with leave_in().
       const Chunk* const slots = chunk == 0 ? &first_ : more_[chunk - 1].load(std::memory_order_acquire);
       if (slots == nullptr) { break; }
@@ -145,7 +145,7 @@ class Notices {
 
   std::atomic<std::uint32_t> count_{0};
   Chunk first_;
-  std::atomic<Chunk*> more_[kMost / kFew - 1] = {};
+  std::atomic<Chunk*> more_[kMax / kFew - 1] = {};
 };
 
 }  // namespace detail

@@ -43,7 +43,7 @@ class RankMessages {
 /// Hands what the running Session has recorded so far to rank 0, whose Session speaks for the job from then on. Each
 /// wait ends after `patience`. Returns on rank 0 whether all ranks are in, elsewhere whether this rank's part was
 /// taken; what is missing is told. Throws nothing. The thread that may call MPI.
-TAKT_EXPORT bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noexcept;
+TAKT_EXPORT bool reduce_job(RankMessages& messages, std::chrono::milliseconds timeout) noexcept;
 
 /// Compares the clock of this rank with that of its parent in the tree by which ranks reduce. All ranks call it, behind
 /// apply(). What was found is kept for the Session. Throws nothing. The thread that may call MPI.

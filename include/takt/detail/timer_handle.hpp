@@ -27,7 +27,7 @@ struct Handle {
   std::uint32_t place = 0;
   // Of one that joined the process: the region, what stands there while it is open, and whose lap it is, if it is one.
   detail::Region region = 0;
-  detail::Event begun = 0;
+  detail::Event started = 0;
   detail::ThreadLap* lap = nullptr;
 };
 

@@ -83,7 +83,7 @@ struct TimedKey {
 /// that holds `busy_` empties it.
 class TimerResults {
  public:
-  static constexpr std::uint32_t kMost = 1024;
+  static constexpr std::uint32_t kMax = 1024;
 
   /// A duration that is known already has `ready_ns` instead of marks; it waits for its turn.
   struct Span {
@@ -99,10 +99,10 @@ class TimerResults {
   template <class B>
   bool keep(B& backend, const Span& span, std::atomic<std::uint64_t>& lost) noexcept {
     if (span.key == nullptr) { return false; }
-    if (!has_room()) { poll(backend, false, lost); }  // the ends before need not have asked
-    if (!has_room()) { return false; }
+    if (!has_space()) { poll(backend, false, lost); }  // the ends before need not have asked
+    if (!has_space()) { return false; }
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
-    span_[tail % kMost] = span;
+    span_[tail % kMax] = span;
     unsettled_.fetch_add(1, std::memory_order_relaxed);
     tail_.store(tail + 1, std::memory_order_release);  // pairs with the acquire in poll()
     return true;
@@ -115,13 +115,13 @@ class TimerResults {
   /// ends.
   template <class B>
   void poll_in_passing(B& backend, std::atomic<std::uint64_t>& lost) noexcept {
-    if (patience_.is_over()) { poll(backend, false, lost); }
+    if (timeout_.is_over()) { poll(backend, false, lost); }
   }
   /// Gives back the marks of what has no result. Nobody else uses this any more.
   template <class B>
   void give_up(B& backend) noexcept {
     for (std::uint32_t at = head_.load(); at != tail_.load(); ++at) {
-      Span& span = span_[at % kMost];
+      Span& span = span_[at % kMax];
       if (span.key != nullptr && !span.ready) { release(backend, span); }
     }
   }
@@ -129,14 +129,14 @@ class TimerResults {
   std::uint32_t pending() const noexcept { return unsettled_.load(std::memory_order_acquire); }
 
  private:
-  struct NoQuestions {};
+  struct NoQueries {};
   // Of the backend's, whose header brings the type.
   template <class B>
-  using QuestionsOf = std::conditional_t<BackendTraits<B>::has_questions, Questions, NoQuestions>;
+  using QueriesOf = std::conditional_t<BackendTraits<B>::has_queries, Queries, NoQueries>;
 
-  bool has_room() const noexcept {
+  bool has_space() const noexcept {
     // Pairs with the release in poll(), after which a place may be written again.
-    return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire) < kMost;
+    return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire) < kMax;
   }
   template <class B>
   static void release(B& backend, const Span& span) noexcept {
@@ -144,25 +144,24 @@ class TimerResults {
     backend.release(span.end);
   }
   template <class B>
-  bool settle(B& backend, Span& span, QuestionsOf<B>& questions, std::atomic<std::uint64_t>& lost) noexcept;
+  bool settle(B& backend, Span& span, QueriesOf<B>& queries, std::atomic<std::uint64_t>& lost) noexcept;
 
-  Patience patience_;
+  PollBackoff timeout_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   std::atomic<std::uint32_t> head_{0};
   std::atomic<std::uint32_t> tail_{0};
   std::atomic<std::uint32_t> unsettled_{0};
-  Span span_[kMost];
+  Span span_[kMax];
 };
 
 template <class B>
-bool TimerResults::settle(B& backend, Span& span, QuestionsOf<B>& questions,
-                          std::atomic<std::uint64_t>& lost) noexcept {
+bool TimerResults::settle(B& backend, Span& span, QueriesOf<B>& queries, std::atomic<std::uint64_t>& lost) noexcept {
   if (span.key == nullptr) { return true; }
   Elapsed result = Elapsed::ready(static_cast<std::int64_t>(span.ready_ns));
-  if constexpr (BackendTraits<B>::has_questions) {
-    if (!span.ready) { result = backend.elapsed(span.begin, span.end, questions); }
+  if constexpr (BackendTraits<B>::has_queries) {
+    if (!span.ready) { result = backend.elapsed(span.begin, span.end, queries); }
   } else {
-    static_cast<void>(questions);
+    static_cast<void>(queries);
     if (!span.ready) { result = backend.elapsed(span.begin, span.end); }
   }
   if (result.state == Elapsed::State::pending) { return false; }
@@ -184,8 +183,8 @@ void TimerResults::poll(B& backend, bool all, std::atomic<std::uint64_t>& lost) 
   std::uint32_t head = head_.load(std::memory_order_relaxed);
   const std::uint32_t tail = tail_.load(std::memory_order_acquire);  // pairs with the release in keep()
   const std::uint32_t before = unsettled_.load(std::memory_order_relaxed);
-  QuestionsOf<B> questions;
-  const auto look = [&](std::uint32_t at) { return settle(backend, span_[at % kMost], questions, lost); };
+  QueriesOf<B> queries;
+  const auto look = [&](std::uint32_t at) { return settle(backend, span_[at % kMax], queries, lost); };
   std::uint32_t last = 0;
   do {
     last = head;
@@ -193,11 +192,11 @@ void TimerResults::poll(B& backend, bool all, std::atomic<std::uint64_t>& lost) 
   } while (all && head != last);
   if (all && !BackendTraits<B>::in_order) {
     for (std::uint32_t at = head; at != tail; ++at) { look(at); }
-    while (head != tail && span_[head % kMost].key == nullptr) { ++head; }
+    while (head != tail && span_[head % kMax].key == nullptr) { ++head; }
   }
-  if constexpr (BackendTraits<B>::has_questions) { backend.end_questions(questions); }
-  patience_.polled(before, unsettled_.load(std::memory_order_relaxed));
-  head_.store(head, std::memory_order_release);  // pairs with the acquire in has_room()
+  if constexpr (BackendTraits<B>::has_queries) { backend.end_queries(queries); }
+  timeout_.polled(before, unsettled_.load(std::memory_order_relaxed));
+  head_.store(head, std::memory_order_release);  // pairs with the acquire in has_space()
   busy_.clear(std::memory_order_release);        // pairs with test_and_set() above
 }
 

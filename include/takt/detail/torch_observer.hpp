@@ -66,13 +66,13 @@ inline bool is_dispatched_collective(std::string_view name) noexcept { return st
 /// Operators by name, of all threads. Never destroyed: threads of libtorch may still be inside of one at the end.
 class TorchNames {
  public:
-  static constexpr std::uint32_t kMost = 1024;
+  static constexpr std::uint32_t kMax = 1024;
 
   /// Never less than before.
-  void allow(std::uint32_t most) noexcept {
-    most = most < kMost ? most : kMost;
-    std::uint32_t before = most_.load(std::memory_order_relaxed);  // orders nothing
-    while (before < most && !most_.compare_exchange_weak(before, most, std::memory_order_relaxed)) {}
+  void allow(std::uint32_t max) noexcept {
+    max = max < kMax ? max : kMax;
+    std::uint32_t before = max_.load(std::memory_order_relaxed);  // orders nothing
+    while (before < max && !max_.compare_exchange_weak(before, max, std::memory_order_relaxed)) {}
   }
 
   /// nullptr: beyond the bound. Any thread.
@@ -117,11 +117,11 @@ class TorchNames {
     } catch (...) { return nullptr; }
   }
 
-  static constexpr std::size_t kSlots = std::size_t{2} * kMost;
+  static constexpr std::size_t kSlots = std::size_t{2} * kMax;
 
   /// Makes a free place that of `hash`, unless another thread was quicker: `there` is then its hash. False: too many.
   bool take(TorchName& name, std::uint64_t hash, std::uint64_t& there) noexcept {
-    if (count_.fetch_add(1, std::memory_order_relaxed) < most_.load(std::memory_order_relaxed)) {
+    if (count_.fetch_add(1, std::memory_order_relaxed) < max_.load(std::memory_order_relaxed)) {
       if (name.hash.compare_exchange_strong(there, hash, std::memory_order_relaxed)) {
         there = hash;
         return true;
@@ -135,7 +135,7 @@ class TorchNames {
 
   std::array<TorchName, kSlots> name_{};
   std::atomic<std::uint32_t> count_{0};
-  std::atomic<std::uint32_t> most_{0};
+  std::atomic<std::uint32_t> max_{0};
 };
 inline TorchNames torch_names;
 
@@ -148,8 +148,8 @@ inline std::atomic<std::uint64_t> torch_missed{0};
 struct TorchStep {
   static constexpr at::CallbackHandle kTaken = ~at::CallbackHandle{0};
 
-  void publish(at::CallbackHandle observer, std::uint32_t most, const void* thread) noexcept {
-    depth.store(most, std::memory_order_relaxed);  // ordered by the handle
+  void publish(at::CallbackHandle observer, std::uint32_t max, const void* thread) noexcept {
+    depth.store(max, std::memory_order_relaxed);  // ordered by the handle
     owner.store(thread, std::memory_order_relaxed);
     handle.store(observer, std::memory_order_release);  // pairs with TorchSteps::find()
   }
@@ -163,7 +163,7 @@ struct TorchStep {
 /// Never destroyed, as threads of libtorch may be inside of an operator when the program ends.
 class TorchSteps {
  public:
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMax = 256;
 
   /// A free one, which is the caller's until its end(). nullptr: there is none. Any thread.
   TorchStep* take() noexcept {
@@ -182,7 +182,7 @@ class TorchSteps {
   }
 
  private:
-  std::array<TorchStep, kMost> step_{};
+  std::array<TorchStep, kMax> step_{};
 };
 inline TorchSteps torch_steps;
 
@@ -308,8 +308,8 @@ struct TorchCall {
         name(torch_name_of(given)),
         scope(function.scope()),
         dispatched(scope == at::RecordScope::FUNCTION && is_dispatched_collective(name)),
-        told(scope == at::RecordScope::USER_SCOPE && function.isAsync() && is_collective(name)) {}
-  bool is_collective_call() const noexcept { return dispatched || told; }
+        reported(scope == at::RecordScope::USER_SCOPE && function.isAsync() && is_collective(name)) {}
+  bool is_collective_call() const noexcept { return dispatched || reported; }
   bool evaluates() const noexcept { return name.data() != given || scope == at::RecordScope::BACKWARD_FUNCTION; }
   Kind kind() const noexcept {
     if (is_collective_call()) { return Kind::comm; }
@@ -320,7 +320,7 @@ struct TorchCall {
   const std::string_view name;
   const at::RecordScope scope;
   const bool dispatched;  ///< a collective, by the dispatcher
-  const bool told;        ///< a collective, by its process group
+  const bool reported;    ///< a collective, by its process group
 };
 
 inline void begin_torch_region(TorchRegion& mine, const TorchCall& call, const Key& key) noexcept {
@@ -346,7 +346,7 @@ inline std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction
   TorchName* const entry = torch_names.find(call.name);
   const Key& key = TorchNames::key_of(entry, call.name, call.kind());
   if (call.scope == at::RecordScope::BACKWARD_FUNCTION && open.evaluated == &key) { return nullptr; }
-  if (call.told) {
+  if (call.reported) {
     count_collective(entry, function);
     open.collectives.fetch_add(1, std::memory_order_relaxed);
     if (deep) { return nullptr; }

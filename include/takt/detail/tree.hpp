@@ -158,7 +158,7 @@ class Tree {
   };
   const Step& step() const noexcept { return step_; }
   /// The step that has ended has its row: a later region may have its id.
-  void step_told() noexcept { step_.id = 0; }
+  void step_reported() noexcept { step_.id = 0; }
   /// The Batch of a step that ended without a time of its own since this was last taken, else nullptr.
   bool has_lost_step() const noexcept { return lost_step_ != nullptr; }
   Node* take_lost_step() noexcept {
@@ -196,7 +196,7 @@ class Tree {
   /// What passed in the last `ns` is in no region that is open now, as if each had begun so much later.
   void leave_out(std::uint64_t ns, std::uint64_t now_ns) noexcept;
   /// Forgets open regions, counting them as never ended.
-  void abandon_open() noexcept;
+  void drop_open() noexcept;
   /// Tells of each region that was given up since it was last asked, then forgets the news.
   template <class Use>
   void take_given_up(Use use) noexcept {
@@ -265,10 +265,10 @@ class Tree {
   Frame* take_frames(unsigned count) noexcept;
   void give_frames(Frame* frames, unsigned count) noexcept;
   bool grow() noexcept;
-  unsigned room() const noexcept { return static_cast<unsigned>(limit_ - frames()); }
+  unsigned space() const noexcept { return static_cast<unsigned>(limit_ - frames()); }
   Frame* frames() const noexcept { return base_.own(); }
   // Regions that outlive what they began in: see tree_impl.hpp.
-  void begun_in(unsigned around) noexcept {
+  void started_in(unsigned around) noexcept {
     top_.own()->outer.set(around);
     innermost_ = depth();
   }

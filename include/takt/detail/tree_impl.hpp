@@ -278,7 +278,7 @@ TAKT_COLD inline void Tree::begin_odd(TreeKey key, std::uint32_t id, std::uint64
   Node* const node = below(frames()[around].node.own(), key);
   Frame* const top = top_.own();
   open(top + 1, node, id, ns);
-  if (overlapped_) { begun_in(around); }
+  if (overlapped_) { started_in(around); }
   if (node->role != Role::plain) { open_role(top[1], key, ns); }
 }
 
@@ -321,7 +321,7 @@ TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::u
   frame.id_flags.set(Frame::kTooDeep | Frame::kRole);
   const unsigned around = innermost_now();
   set_depth(depth);
-  if (overlapped_) { begun_in(around); }
+  if (overlapped_) { started_in(around); }
 }
 
 inline unsigned Tree::too_deep_frame() const noexcept {
@@ -467,7 +467,7 @@ TAKT_COLD inline bool Tree::is_discarded(std::uint32_t id) const noexcept {
   return frame != nullptr && frame->discarded();
 }
 
-TAKT_COLD inline void Tree::abandon_open() noexcept {
+TAKT_COLD inline void Tree::drop_open() noexcept {
   while (depth() != 0) {
     Frame frame;
     detach(frames()[depth()].id(), frame);

@@ -47,24 +47,24 @@ TAKT_EXPORT void begun_again(TrialLoop& loop) noexcept;
 TAKT_EXPORT void data_ended(TrialLoop& loop, bool can_begin_again);
 /// The trials are over, and the loop is one without from now on.
 /// \param has_batch whether the loader had one for it.
-TAKT_EXPORT void gone_on(TrialLoop& loop, bool has_batch, bool can_begin_again) noexcept;
+TAKT_EXPORT void batch_ended(TrialLoop& loop, bool has_batch, bool can_begin_again) noexcept;
 /// Tells of the batch of this step; of one that is kept, where it lies.
 TAKT_EXPORT void note_batch(TrialLoop& loop, const BatchFacts& facts, bool kept) noexcept;
 /// Around the copy of the kept batch: on the clock of the trials.
 TAKT_EXPORT std::uint64_t begin_copy(TrialLoop& loop) noexcept;
-TAKT_EXPORT void end_copy(TrialLoop& loop, std::uint64_t begun) noexcept;
+TAKT_EXPORT void end_copy(TrialLoop& loop, std::uint64_t started) noexcept;
 
 /// Times the copy of the kept batch.
 class TrialCopy {
  public:
-  explicit TrialCopy(TrialLoop& loop) noexcept : loop_(loop), begun_(begin_copy(loop)) {}
-  ~TrialCopy() { end_copy(loop_, begun_); }
+  explicit TrialCopy(TrialLoop& loop) noexcept : loop_(loop), started_(begin_copy(loop)) {}
+  ~TrialCopy() { end_copy(loop_, started_); }
   TrialCopy(const TrialCopy&) = delete;
   TrialCopy& operator=(const TrialCopy&) = delete;
 
  private:
   TrialLoop& loop_;
-  std::uint64_t begun_;
+  std::uint64_t started_;
 };
 
 }  // namespace detail

@@ -94,7 +94,7 @@ class TrialPull {
     kept_.reset();
     const TrialLoopPointer loop = std::move(loop_);
     std::invoke_result_t<Pull&> batch = pull();
-    gone_on(*loop, static_cast<bool>(batch), true);
+    batch_ended(*loop, static_cast<bool>(batch), true);
     return batch;
   }
 

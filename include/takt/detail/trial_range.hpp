@@ -152,7 +152,7 @@ class TrialRange {
     if (!begin_again(at) && std::exchange(has_had_, true)) { ++at.at_; }
     at.trials_ = nullptr;
     const bool has_batch = at.at_ != at.end_;
-    gone_on(*loop_, has_batch, kCanBeginAgain);
+    batch_ended(*loop_, has_batch, kCanBeginAgain);
     loop_.reset();
     return has_batch;
   }

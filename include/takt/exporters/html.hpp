@@ -17,8 +17,8 @@ TAKT_EXPORT std::string format_html(const Snapshot& snapshot);
 /// Writes the page of the run, whole and then renamed, at its end.
 class TAKT_EXPORT HtmlExporter final : public Exporter {
  public:
-  /// Writes run.html into the folder of the run (RunInfo::directory), wherever that has been moved; into the current
-  /// folder where there is none.
+  /// Writes run.html into the directory of the run (RunInfo::directory), wherever that has been moved; into the current
+  /// directory where there is none.
   HtmlExporter() = default;
   /// \param path of the file to write.
   explicit HtmlExporter(std::string path) : path_(std::move(path)) {}

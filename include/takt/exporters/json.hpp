@@ -17,8 +17,9 @@ TAKT_EXPORT std::string format_json(const Snapshot& snapshot);
 /// Writes a file of format_json(), whole and then renamed, at the end of the run and every ten seconds before.
 class TAKT_EXPORT JsonExporter final : public Exporter {
  public:
-  /// Writes summary.json into the folder of the run (RunInfo::directory), wherever that has been moved; where there is
-  /// none, into the current folder.
+  /// Writes summary.json into the directory of the run (RunInfo::directory), wherever that has been moved; where there
+  /// is
+  /// none, into the current directory.
   JsonExporter() = default;
   /// \param path of the file to write.
   explicit JsonExporter(std::string path) : path_(std::move(path)) {}

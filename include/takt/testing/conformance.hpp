@@ -41,7 +41,7 @@ class Conformance {
     check_order();
     check_sharing();
     check_pending();
-    check_questions();
+    check_queries();
     check_host_clock();
     check_threads();
     check_timer();
@@ -142,8 +142,8 @@ class Conformance {
     backend.release(end);
   }
 
-  void check_questions() {
-    if constexpr (BackendTraits<Backend>::has_questions) {
+  void check_queries() {
+    if constexpr (BackendTraits<Backend>::has_queries) {
       Backend backend = driver_.backend();
       Mark begin = 0;
       Mark end = 0;
@@ -151,13 +151,13 @@ class Conformance {
       driver_.work();
       if (!mark(backend, end)) { return; }
       const Elapsed alone = result(backend, begin, end);
-      Questions questions;
+      Queries queries;
       for (int time = 0; time < 2; ++time) {
-        const Elapsed each = backend.elapsed(begin, end, questions);
+        const Elapsed each = backend.elapsed(begin, end, queries);
         require(each.state == alone.state && each.ns == alone.ns,
                 "elapsed() answers the same as one of several questions");
       }
-      backend.end_questions(questions);
+      backend.end_queries(queries);
       backend.release(begin);
       backend.release(end);
     }

@@ -52,7 +52,7 @@ class ExporterConformance {
 
   // Of what has to be quick: a machine may be busy.
   static constexpr Milliseconds kSoon{1'000};
-  static constexpr Milliseconds kPatience{10'000};
+  static constexpr Milliseconds kTimeout{10'000};
   static constexpr Milliseconds kLittle{50};
   static constexpr int kRows = 7;  // a period
 
@@ -177,7 +177,7 @@ class ExporterConformance {
       const ExportResult result = show(*exporter, run);
       require(result != ExportResult::drop, "nothing is dropped while the place takes all");
     }
-    require(end(*exporter, run, kPatience), "shutdown() delivers all while the place takes all");
+    require(end(*exporter, run, kTimeout), "shutdown() delivers all while the place takes all");
     exporter.reset();
     Steps all;
     for (std::uint64_t step = 0; step < run.next; ++step) { all.push_back(static_cast<std::int64_t>(step)); }
@@ -192,9 +192,9 @@ class ExporterConformance {
       exporter = driver_.exporter();
       if (begins) { begin(*exporter, Run()); }
       bool flushed = false;
-      call([&] { flushed = exporter->flush(kPatience); });
+      call([&] { flushed = exporter->flush(kTimeout); });
       require(flushed, "flush() before the first snapshot has nothing to send, and says so");
-      call([&] { exporter->shutdown(kPatience); });
+      call([&] { exporter->shutdown(kTimeout); });
     }
     const std::unique_ptr<Exporter> exporter = driver_.exporter();
     Run empty;
@@ -202,7 +202,7 @@ class ExporterConformance {
     empty.snapshot.series.clear();
     empty.snapshot.threads.clear();
     begin(*exporter, empty);
-    require(end(*exporter, empty, kPatience), "a run in which nothing was recorded is delivered");
+    require(end(*exporter, empty, kTimeout), "a run in which nothing was recorded is delivered");
     require(has({}), "a run in which nothing was recorded has no rows");
   }
 
@@ -213,9 +213,9 @@ class ExporterConformance {
     run.go_on("loss");
     show(*exporter, run);
     for (int time = 0; time < 2; ++time) {
-      call([&] { exporter->flush(kPatience); });
+      call([&] { exporter->flush(kTimeout); });
     }
-    end(*exporter, run, kPatience);
+    end(*exporter, run, kTimeout);
     const Steps before = arrived();
     call([&] {
       exporter->flush(kLittle);
@@ -247,7 +247,7 @@ class ExporterConformance {
       begin(*exporter, run);
       run.go_on(name);
       show(*exporter, run);
-      const bool delivered = end(*exporter, run, kPatience);
+      const bool delivered = end(*exporter, run, kTimeout);
       exporter.reset();
       require(delivered && run.taken.size() == run.next && has(run.taken), "no name of the user's loses a row");
     }
@@ -274,7 +274,7 @@ class ExporterConformance {
       show(*exporter, run);
     }
     driver_.fail(false);
-    const bool delivered = end(*exporter, run, kPatience);
+    const bool delivered = end(*exporter, run, kTimeout);
     exporter.reset();
     require_honest(delivered, run);
   }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Knows nothing of Takt: opens a plug-in that times regions, and closes it, again and again. libtakt came with the plug-in and
+// Knows nothing of Takt: opens a plug-in that times regions, and closes it, again and again. libtakt came with the
+// plug-in and
 // has to stay: threads that recorded in it still have to end.
 #include <dlfcn.h>
 

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
-/// Whether there is a file below a folder.
-bool has_file(const char* folder) {
-  for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+/// Whether there is a file below a directory.
+bool has_file(const char* directory) {
+  for (const auto& each : std::filesystem::recursive_directory_iterator(directory)) {
     if (each.is_regular_file()) { return true; }
   }
   return false;

@@ -35,13 +35,13 @@ class Whole {
     ++asked_->alone;
     return inner().elapsed(begin, end);
   }
-  takt::Elapsed elapsed(takt::Mark begin, takt::Mark end, takt::Questions& questions) noexcept {
+  takt::Elapsed elapsed(takt::Mark begin, takt::Mark end, takt::Queries& queries) noexcept {
     ++asked_->in_series;
-    asked_->series += questions.begun ? 0 : 1;
-    questions.begun = true;
+    asked_->series += queries.started ? 0 : 1;
+    queries.started = true;
     return inner().elapsed(begin, end);
   }
-  void end_questions(takt::Questions& questions) noexcept { questions = takt::Questions(); }
+  void end_queries(takt::Queries& queries) noexcept { queries = takt::Queries(); }
   void release(takt::Mark mark) noexcept { inner().release(mark); }
   static takt::DeviceReport report() noexcept { return {}; }
   void offer(takt::Mark) noexcept {}
@@ -80,7 +80,7 @@ namespace {
 TEST_CASE("device_ops: what a Backend may have is in the table, and what it lacks is not") {
   const takt::DeviceOps& whole = takt::device_ops<Whole, Asked>;
   REQUIRE(whole.ask != nullptr);
-  REQUIRE(whole.end_questions != nullptr);
+  REQUIRE(whole.end_queries != nullptr);
   REQUIRE(whole.report != nullptr);
   REQUIRE(whole.offer != nullptr);
   REQUIRE(whole.locate != nullptr);
@@ -96,13 +96,13 @@ TEST_CASE("device_ops: what a Backend may have is in the table, and what it lack
   REQUIRE((whole.mark_bounded(&asked, mark, false) && asked.bounded_marks == 3));
   CHECK((asked.graph_marks == 1 && asked.waits == 1));
 
-  const takt::DeviceOps& least = takt::device_ops<takt::ManualBackend, takt::ManualClock>;
-  CHECK(least.ask == nullptr);
-  CHECK(least.end_questions == nullptr);
-  CHECK(least.report == nullptr);
-  CHECK(least.graph_mark == nullptr);
-  CHECK(least.wait == nullptr);
-  CHECK(least.mark_bounded == nullptr);
+  const takt::DeviceOps& min = takt::device_ops<takt::ManualBackend, takt::ManualClock>;
+  CHECK(min.ask == nullptr);
+  CHECK(min.end_queries == nullptr);
+  CHECK(min.report == nullptr);
+  CHECK(min.graph_mark == nullptr);
+  CHECK(min.wait == nullptr);
+  CHECK(min.mark_bounded == nullptr);
 }
 
 TEST_CASE("device_ops: a Scope and a Timer ask several questions of a Backend as one series") {

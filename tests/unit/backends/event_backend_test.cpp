@@ -86,7 +86,7 @@ struct LegacyTag {};
 struct ErrorTag {};
 struct PendingErrorTag {};
 struct FullTag {};
-struct AbandonTag {};
+struct DropTag {};
 struct NoEventTag {};
 struct MissingTag {};
 struct NoContextTag {};
@@ -129,9 +129,9 @@ TEST_CASE_METHOD(ProbingTest, "EventBackend: a drain of n spans asks 2 + log2(n)
     driver.finish();
     const std::uint64_t before = driver.calls(Call::query);
     recorder->poll();
-    const std::uint64_t questions = driver.calls(Call::query) - before;
+    const std::uint64_t queries = driver.calls(Call::query) - before;
     INFO(size << " spans");
-    REQUIRE(static_cast<double>(questions) <= 2 + std::log2(size));
+    REQUIRE(static_cast<double>(queries) <= 2 + std::log2(size));
     REQUIRE(!recorder->device_pending());
   }
   all_well();
@@ -316,16 +316,16 @@ TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a b
   all_well();
 }
 
-using AbandonTest = EventFixture<AbandonTag>;
-TEST_CASE_METHOD(AbandonTest,
+using DropTest = EventFixture<DropTag>;
+TEST_CASE_METHOD(DropTest,
                  "EventBackend: events of spans that were given up are used again only once they have finished") {
   const takt_test::WideStreams wide(driver);
   for (int round = 0; round < 50; ++round) {
     for (int region = 0; region < 40; ++region) { region_on(kA, 3); }
     const Region open = begin_on(kB, stream);
-    recorder->abandon_devices();
+    recorder->drop_devices();
     end(open);
-    recorder->abandon_devices();
+    recorder->drop_devices();
     if (round % 5 == 4) { driver.run(stream, 250); }
   }
   all_well();
@@ -424,9 +424,9 @@ TEST_CASE_METHOD(
 namespace {
 
 struct AbsurdApi : FakeApi<AbsurdTag> {
-  static inline float told = 0;
+  static inline float reported = 0;
   static takt::EventStatus elapsed(Event /*begin*/, Event /*end*/, float& ms) noexcept {
-    ms = told;
+    ms = reported;
     return takt::EventStatus::done;
   }
 };
@@ -436,8 +436,9 @@ struct AbsurdApi : FakeApi<AbsurdTag> {
 TEST_CASE("EventBackend: a span of a length that cannot be is none") {
   FakeStream* const stream = AbsurdApi::driver().stream();
   takt::EventBackend<AbsurdApi> backend(stream);
-  for (const float told : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F}) {
-    AbsurdApi::told = told;
+  for (const float reported :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F}) {
+    AbsurdApi::reported = reported;
     takt::Mark mark = 0;
     takt::Mark end = 0;
     REQUIRE((backend.mark(mark) && backend.mark(end)));
@@ -495,10 +496,10 @@ TEST_CASE_METHOD(LostContextTest, "EventBackend: of a context that was reset not
   recorder->poll(true);
   region_on(kA, 10);
   driver.reset(driver.context());
-  const auto questions = [this] { return driver.calls(Call::query) + driver.calls(Call::elapsed); };
-  const std::uint64_t before = questions();
+  const auto queries = [this] { return driver.calls(Call::query) + driver.calls(Call::elapsed); };
+  const std::uint64_t before = queries();
   recorder->poll(true);
-  REQUIRE(questions() == before);
+  REQUIRE(queries() == before);
   REQUIRE(!recorder->device_pending());
   REQUIRE(spans(kA)->n() == 10);
   REQUIRE(count("lost_device_error") == 2);
@@ -511,8 +512,8 @@ TEST_CASE_METHOD(LostContextTest, "EventBackend: of a context that was reset not
   all_well();
 }
 
-using LookTest = EventFixture<LookTag>;
-TEST_CASE_METHOD(LookTest, "EventBackend: a drain changes the mode of captures twice, and asks once for the context") {
+using PollTest = EventFixture<LookTag>;
+TEST_CASE_METHOD(PollTest, "EventBackend: a drain changes the mode of captures twice, and asks once for the context") {
   const takt_test::WideStreams wide(driver);
   for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
   driver.finish();
@@ -627,13 +628,13 @@ using CaptureAfterTest = EventFixture<CaptureAfterTag>;
 TEST_CASE_METHOD(
     CaptureAfterTest,
     "EventBackend: where questions look at an event's stream, a capture begun after the event stays valid") {
-  driver.look_at_streams();
+  driver.check_streams();
   Api::looks = true;
   const bool pauses = GENERATE(false, true);
   Api::pauses = pauses;
   const std::uint64_t before = spans(kA) == nullptr ? 0 : spans(kA)->n();
   for (int region = 0; region < 3; ++region) { region_on(kB, 10); }
-  recorder->abandon_devices();  // its events are used again once they have finished
+  recorder->drop_devices();  // its events are used again once they have finished
   region_on(kA, 10);
   driver.finish();
   driver.begin_capture(stream);
@@ -653,7 +654,7 @@ TEST_CASE_METHOD(
 using WaitAndLocateTest = EventFixture<WaitAndLocateTag>;
 TEST_CASE_METHOD(WaitAndLocateTest,
                  "EventBackend: neither waiting nor the time line touches a stream that is being captured, or gone") {
-  driver.look_at_streams();
+  driver.check_streams();
   driver.allow_waiting();
   Api::looks = true;
   takt::EventBackend<Api> here(stream);
@@ -680,17 +681,17 @@ using GoneTest = EventFixture<GoneTag>;
 TEST_CASE_METHOD(GoneTest,
                  "EventBackend: where questions look at an event's stream, nothing is asked of one that is gone") {
   const takt_test::WideStreams wide(driver);
-  driver.look_at_streams();
+  driver.check_streams();
   Api::looks = true;
   FakeStream* const other = driver.stream();
   for (int region = 0; region < 5; ++region) { region_on(kA, 10); }
   region_on(kB, 20, other);
   driver.destroy(stream);
   driver.finish();
-  const auto questions = [this] { return driver.calls(Call::query) + driver.calls(Call::elapsed); };
-  const std::uint64_t before = questions();
+  const auto queries = [this] { return driver.calls(Call::query) + driver.calls(Call::elapsed); };
+  const std::uint64_t before = queries();
   recorder->poll(true);
-  REQUIRE(questions() - before == 2);  // of the other one
+  REQUIRE(queries() - before == 2);  // of the other one
   REQUIRE(spans(kA) == nullptr);
   REQUIRE(spans(kB)->total_ns() == 20);
   REQUIRE(count("lost_stream_destroyed") == 5);
@@ -706,7 +707,7 @@ TEST_CASE_METHOD(GoneTest,
 
 using AgainTest = EventFixture<AgainTag>;
 TEST_CASE_METHOD(AgainTest, "EventBackend: a new stream at the address of one that is gone gets times of its own") {
-  driver.look_at_streams();
+  driver.check_streams();
   Api::looks = true;
   region_on(kA, 10);
   driver.destroy(stream);

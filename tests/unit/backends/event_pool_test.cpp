@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/backends/detail/event_pool.hpp>
-#include <takt/backends/detail/stream_room.hpp>
+#include <takt/backends/detail/stream_space.hpp>
 
 #include "support/catch.hpp"
 #include "support/random.hpp"
@@ -24,10 +24,10 @@ using Pool = EventPool<int>;
 struct Counting {
   bool operator()(int& event) {
     event = ++made;
-    return made <= most;
+    return made <= max;
   }
   int made = 0;
-  int most = 1 << 30;
+  int max = 1 << 30;
 };
 
 }  // namespace
@@ -53,7 +53,7 @@ TEST_CASE("EventPool: gives each event once, and makes no more while some are fr
 TEST_CASE("EventPool: ends at its bound, and keeps what a driver did make") {
   auto pool = std::make_unique<Pool>();
   Counting few;
-  few.most = 10;
+  few.max = 10;
   REQUIRE(pool->grow(nullptr, std::ref(few)));
   REQUIRE(pool->made() == 10);
   REQUIRE_FALSE(pool->grow(nullptr, std::ref(few)));

@@ -69,7 +69,7 @@ struct Expected {
 };
 
 /// A driver tells times as a float of milliseconds.
-std::uint64_t as_told(std::int64_t ns) {
+std::uint64_t as_reported(std::int64_t ns) {
   const auto ms = static_cast<float>(static_cast<double>(ns) * 1e-6);
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(ms) * 1e6));
 }
@@ -174,7 +174,7 @@ class RandomTest : public RecorderFixture {
       return;
     }
     ++expected_[open.key].n;
-    expected_[open.key].total_ns += as_told(stream.scheduled_ns - open.begin_ns);
+    expected_[open.key].total_ns += as_reported(stream.scheduled_ns - open.begin_ns);
   }
   takt_test::FakeEvent* last(unsigned stream) { return driver_.last(streams_[stream].fake); }
   /// Of a region that ends, the times of its events will be read, or will not be.
@@ -409,7 +409,7 @@ class PairThread {
     std::int64_t begin_ns = scheduled_ns_;
     const auto ended = [&] {
       ++own.n;
-      own.total_ns += as_told(scheduled_ns_ - std::exchange(begin_ns, scheduled_ns_));
+      own.total_ns += as_reported(scheduled_ns_ - std::exchange(begin_ns, scheduled_ns_));
     };
     takt::Scope s(PairOwn, PairBackend(stream_));
     work();
@@ -477,8 +477,10 @@ namespace {
 
 struct FateTag {};
 
-/// Regions on streams that are captured and destroyed, and come back at the same address, in a context that is reset; results are
-/// looked for on this thread and on others, with a context and without. Each region has work of a length that its key tells.
+/// Regions on streams that are captured and destroyed, and come back at the same address, in a context that is reset;
+/// results are
+/// looked for on this thread and on others, with a context and without. Each region has work of a length that its key
+/// tells.
 class FateTest : public RecorderFixture {
  public:
   using Api = FakeApi<FateTag>;
@@ -486,7 +488,7 @@ class FateTest : public RecorderFixture {
 
   FateTest() : driver_(Api::driver()), random_(takt_test::test_seed()) {
     driver_.hold(true);
-    driver_.look_at_streams();
+    driver_.check_streams();
     Api::looks = true;
     for (FakeStream*& each : streams_) { each = driver_.stream(); }
   }
@@ -518,7 +520,7 @@ class FateTest : public RecorderFixture {
         driver_.run(stream, random_.below(40));
         break;
       case 9:
-        if (random_.chance(5)) { recorder->abandon_devices(); }
+        if (random_.chance(5)) { recorder->drop_devices(); }
         break;
       default:
         region(stream);
@@ -540,7 +542,7 @@ class FateTest : public RecorderFixture {
       const Node* each = recorder->tree().node(index);
       const takt::Summary* spans = each->device.load();
       if (spans == nullptr) { continue; }
-      CHECK(spans->total_ns() == spans->n() * as_told(kLengths[each->key - kA]));
+      CHECK(spans->total_ns() == spans->n() * as_reported(kLengths[each->key - kA]));
       timed += spans->n();
     }
     CHECK(!recorder->device_pending());

@@ -7,7 +7,7 @@
 #include "process/process.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
 
@@ -18,7 +18,7 @@
 using namespace takt;
 using detail::ProcessEnvironment;
 using detail::read_process_environment;
-using support::CaughtFaults;
+using support::CaughtErrors;
 using support::ScopedEnvironment;
 using takt_test::mentions;
 
@@ -63,7 +63,7 @@ std::string spell(const SessionOptions& o) {
 /// The lines that one value of one variable draws.
 Lines complaints(const char* name, const std::string& value) {
   const ScopedEnvironment environment({{name, value}});
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   SessionOptions::from_env();
   read_process_environment();
   return caught.lines();
@@ -73,7 +73,7 @@ Lines complaints(const char* name, const std::string& value) {
 
 TEST_CASE("an environment without variables leaves the defaults and says nothing") {
   const ScopedEnvironment environment;
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   CHECK(spell(SessionOptions::from_env()) ==
         "takt-runs||1|1|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|256|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
@@ -114,7 +114,7 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
   for (const Case& c : cases) {
     INFO(c.name);
     const ScopedEnvironment environment({{c.name, c.value}});
-    const CaughtFaults caught;
+    const CaughtErrors caught;
     SessionOptions expected;
     c.twin(expected);
     CHECK(spell(SessionOptions::from_env()) == spell(expected));
@@ -124,7 +124,7 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
 }
 
 TEST_CASE("recording can be disabled and the clock chosen before there is a Session") {
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   {
     const ScopedEnvironment environment({{"TAKT_DISABLE", "1"}, {"TAKT_CLOCK", "tsc"}});
     CHECK(read_process_environment().disabled);
@@ -143,7 +143,7 @@ TEST_CASE("recording can be disabled and the clock chosen before there is a Sess
 TEST_CASE("a profiler window is for one rank or for all") {
   for (const auto& [value, rank] : {std::pair("0", 0), std::pair("7", 7), std::pair("all", detail::kAllRanks)}) {
     const ScopedEnvironment environment({{"TAKT_PROFILER_RANK", value}});
-    const CaughtFaults caught;
+    const CaughtErrors caught;
     CHECK(detail::profiler_rank() == rank);
     CHECK(caught.text().empty());
   }
@@ -185,9 +185,9 @@ TEST_CASE("a value that is not understood is reported with the values that are, 
       {{"TAKT_DISABLE", "maybe"}, {"TAKT_DISABLE=maybe", "0", "1"}},
   };
   for (const auto& [variable, facts] : cases) {
-    const Lines told = complaints(variable.first, variable.second);
-    REQUIRE(told.size() == 1);
-    CHECK(mentions(told[0], facts));
+    const Lines reported = complaints(variable.first, variable.second);
+    REQUIRE(reported.size() == 1);
+    CHECK(mentions(reported[0], facts));
     const ScopedEnvironment environment({{variable.first, variable.second}});
     CHECK(spell(SessionOptions::from_env()) == spell(SessionOptions()));
   }
@@ -199,7 +199,7 @@ TEST_CASE("the ends of a range are in it") {
                                        {"TAKT_WORLD_SIZE", "2147483647"},
                                        {"TAKT_TRACE_EVENTS", "1000000000000"},
                                        {"TAKT_EXIT_MS", "2147483647"}});
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   const SessionOptions options = SessionOptions::from_env();
   CHECK(options.memory_bytes == std::size_t{1} << 40U);
   CHECK(options.rank == 2147483646);
@@ -222,17 +222,17 @@ TEST_CASE("an empty value counts as unset") {
 
 TEST_CASE("each variable is complained about, once") {
   const ScopedEnvironment environment({{"TAKT_EXIT_MS", "abc"}, {"TAKT_WARMUP", "abc"}, {"TAKT_CLOK", "tsc"}});
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   for (int session = 0; session < 3; ++session) { SessionOptions::from_env(); }
   CHECK(caught.lines().size() == 3);
 }
 
 TEST_CASE("a variable that does not exist is named with the nearest that does, without its value") {
   const auto complaint = [](const char* name, const char* value) {
-    const Lines told = complaints(name, value);
-    CHECK(told.size() == 1);
-    CHECK_FALSE(mentions(told.at(0), {value}));
-    return told.at(0);
+    const Lines reported = complaints(name, value);
+    CHECK(reported.size() == 1);
+    CHECK_FALSE(mentions(reported.at(0), {value}));
+    return reported.at(0);
   };
   CHECK(mentions(complaint("TAKT_EXITMS", "password"), {"TAKT_EXITMS", "TAKT_EXIT_MS", kKnown}));
   CHECK(mentions(complaint("TAKT_MEMORY", "64"), {"TAKT_MEMORY", "TAKT_MEMORY_MB", kKnown}));
@@ -256,7 +256,7 @@ TEST_CASE("many unknown variables are one line, and long names and values a boun
   for (int index = 0; index < 20; ++index) { environment.set(("TAKT_NO_" + std::to_string(index)).c_str(), "1"); }
   environment.set(("TAKT_AA" + std::string(100'000, 'A')).c_str(), "1");
   environment.set("TAKT_WARMUP", std::string(100'000, 'y'));
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   SessionOptions::from_env();
   REQUIRE(caught.lines().size() == 2);
   CHECK(mentions(caught.lines()[0], {"TAKT_WARMUP=" + std::string(64, 'y') + "...", "10"}));
@@ -265,7 +265,7 @@ TEST_CASE("many unknown variables are one line, and long names and values a boun
 
 TEST_CASE("no environment at all is an empty one") {
   const ScopedEnvironment environment;
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   ::clearenv();
   CHECK(spell(SessionOptions::from_env()) == spell(SessionOptions()));
   CHECK(caught.text().empty());

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/file.hpp"
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/stolen_descriptors.hpp"
@@ -25,7 +25,7 @@ using takt_test::contains;
 using takt_test::mentions;
 using takt_test::Scratch;
 
-TEST_CASE("folders are 0700 and files 0600 whatever the umask") {
+TEST_CASE("directories are 0700 and files 0600 whatever the umask") {
   const Scratch scratch;
   const mode_t mask = GENERATE(mode_t{0000}, mode_t{0022}, mode_t{0777});
   const int failed = takt_test::in_child([&] {
@@ -44,7 +44,7 @@ TEST_CASE("folders are 0700 and files 0600 whatever the umask") {
   CHECK(takt_test::mode_of(scratch.path("a/b/c/file")) == 0600);
 }
 
-TEST_CASE("a folder keeps the set-group-id bit it inherits") {
+TEST_CASE("a directory keeps the set-group-id bit it inherits") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("project").c_str(), 0700) == 0);
   REQUIRE(chmod(scratch.path("project").c_str(), 02770) == 0);
@@ -58,18 +58,18 @@ TEST_CASE("a folder keeps the set-group-id bit it inherits") {
   CHECK(takt_test::mode_of(scratch.path("project/run")) == 02700);
 }
 
-TEST_CASE("a folder for which there was no descriptor says so for its files") {
+TEST_CASE("a directory for which there was no descriptor says so for its files") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("inner").c_str(), 0700) == 0);
   const int failed = takt_test::in_child([&] {
-    const takt::detail::FolderFiles outer(scratch.path(""));
+    const takt::detail::DirectoryFiles outer(scratch.path(""));
     // It is open. UndefinedBehaviorSanitizer checks a class by a pipe, so each is checked before descriptors run out.
     if (outer.may_exist("none") || outer.path("none").empty()) { return 1; }
     rlimit before{};
     if (getrlimit(RLIMIT_NOFILE, &before) != 0) { return 2; }
     const rlimit none = {0, before.rlim_max};
     if (setrlimit(RLIMIT_NOFILE, &none) != 0) { return 2; }
-    const takt::detail::FolderFiles inner = outer.folder("inner");
+    const takt::detail::DirectoryFiles inner = outer.directory("inner");
     if (setrlimit(RLIMIT_NOFILE, &before) != 0) { return 2; }
     errno = 0;
     if (inner.create("file", O_WRONLY).is_open()) { return 3; }
@@ -79,7 +79,7 @@ TEST_CASE("a folder for which there was no descriptor says so for its files") {
   CHECK(mentions(takt::detail::reason_of(EMFILE), {"ulimit -n"}));
 }
 
-TEST_CASE("a folder that is there already is taken as it is") {
+TEST_CASE("a directory that is there already is taken as it is") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("there").c_str(), 0755) == 0);
   REQUIRE(chmod(scratch.path("there").c_str(), 0755) == 0);
@@ -89,7 +89,7 @@ TEST_CASE("a folder that is there already is taken as it is") {
   CHECK(takt_test::mode_of(scratch.path("there")) == 0755);
 }
 
-TEST_CASE("a symbolic link in the place of the last folder is refused, one among its parents is followed") {
+TEST_CASE("a symbolic link in the place of the last directory is refused, one among its parents is followed") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("target").c_str(), 0700) == 0);
   REQUIRE(symlink(scratch.path("target").c_str(), scratch.path("link").c_str()) == 0);
@@ -229,7 +229,7 @@ TEST_CASE("what is no file is not read") {
 
 TEST_CASE("a file whose number the program has taken for its own goes on under another one, and leaves that alone") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const std::string text(100'000, 'x');
   WholeFile file;
   REQUIRE(file.open(scratch.path("file")));
@@ -240,7 +240,7 @@ TEST_CASE("a file whose number the program has taken for its own goes on under a
   takt_test::steal(numbers[0], scratch.path("program's"));
   REQUIRE(file.write("end"));
   REQUIRE(file.flush());
-  CHECK(faults.lines().size() == 1);
+  CHECK(errors.lines().size() == 1);
   CHECK(takt_test::read_text(scratch.path("file.part")) == text + "end");
   REQUIRE(file.commit());
   CHECK(takt_test::read_text(scratch.path("file")) == text + "end");
@@ -274,16 +274,16 @@ TEST_CASE("no file gets the number of a standard stream") {
   CHECK(takt_test::read_text(scratch.path("file")) == "mine");
 }
 
-TEST_CASE("in a folder of others only files are opened, by the names of its entries") {
+TEST_CASE("in a directory of others only files are opened, by the names of its entries") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("run").c_str(), 0700) == 0);
   takt_test::write_text(scratch.path("secret"), "secret");
   takt_test::write_text(scratch.path("run/file"), "0123456789");
   REQUIRE(mkfifo(scratch.path("run/pipe").c_str(), 0600) == 0);
-  REQUIRE(mkdir(scratch.path("run/folder").c_str(), 0700) == 0);
+  REQUIRE(mkdir(scratch.path("run/directory").c_str(), 0700) == 0);
   REQUIRE(symlink("../secret", scratch.path("run/link").c_str()) == 0);
   REQUIRE(symlink("..", scratch.path("run/up").c_str()) == 0);
-  const takt::detail::FolderFiles files(scratch.path("run"));
+  const takt::detail::DirectoryFiles files(scratch.path("run"));
   REQUIRE(files.is_open());
   REQUIRE(rename(scratch.path("run").c_str(), scratch.path("moved").c_str()) == 0);
   REQUIRE(symlink(".", scratch.path("run").c_str()) == 0);  // from now on its path leads somewhere else
@@ -296,18 +296,18 @@ TEST_CASE("in a folder of others only files are opened, by the names of its entr
   };
   CHECK(fails_with("link") == ELOOP);
   CHECK(fails_with("pipe") == ENXIO);
-  CHECK(fails_with("folder") == ENXIO);
+  CHECK(fails_with("directory") == ENXIO);
   CHECK(fails_with("none") == ENOENT);
   CHECK(fails_with("secret") == ENOENT);
   for (const std::string& name : {std::string(), std::string("."), std::string(".."), std::string("../secret"),
-                                  scratch.path("secret"), std::string("folder/../file"), std::string("file\0", 5)}) {
+                                  scratch.path("secret"), std::string("directory/../file"), std::string("file\0", 5)}) {
     CHECK(fails_with(name) == EINVAL);
     CHECK_FALSE(files.rename("file", name));
     CHECK_FALSE(files.remove(name));
     CHECK_FALSE(files.create(name, O_WRONLY).is_open());
   }
-  CHECK_FALSE(files.folder("up").is_open());
-  CHECK_FALSE(files.folder("..").is_open());
+  CHECK_FALSE(files.directory("up").is_open());
+  CHECK_FALSE(files.directory("..").is_open());
   CHECK_FALSE(files.create("link", O_WRONLY).is_open());
   std::string text;
   CHECK(files.read_whole("file", 10, text));
@@ -316,11 +316,11 @@ TEST_CASE("in a folder of others only files are opened, by the names of its entr
   CHECK(takt_test::read_text(scratch.path("secret")) == "secret");
 }
 
-TEST_CASE("a folder whose number the program has taken for its own is opened again, if it is the same") {
+TEST_CASE("a directory whose number the program has taken for its own is opened again, if it is the same") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("run").c_str(), 0700) == 0);
   takt_test::write_text(scratch.path("run/file"), "right");
-  const takt::detail::FolderFiles files(scratch.path("run"));
+  const takt::detail::DirectoryFiles files(scratch.path("run"));
   REQUIRE(files.is_open());
   takt_test::steal(takt_test::open_files("/run").at(0), scratch.path("program's"));
   std::string text;

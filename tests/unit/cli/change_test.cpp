@@ -184,7 +184,7 @@ TEST_CASE("Change: an answer that is not there names the runs that it takes, and
   REQUIRE(few.runs_needed > 4);
   REQUIRE(few.runs_needed < 100);
   CHECK(judge(change_of(side(few.runs_needed), side(few.runs_needed)), kTwoPercent).answer == Answer::no_regression);
-  CHECK(judge(change_of(side(4), side(4)), {1e-6}).runs_needed == kMostRunsNeeded + 1);
+  CHECK(judge(change_of(side(4), side(4)), {1e-6}).runs_needed == kMaxRunsNeeded + 1);
 }
 
 TEST_CASE("Change: what is clearly faster passes with runs that are too few to tell small changes") {

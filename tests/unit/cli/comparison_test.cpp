@@ -56,11 +56,11 @@ Sides sides_of(double base, double now, int runs = 3) {
 }
 
 Comparison comparison_compared(const Sides& sides, const std::vector<std::string>& gates = {}) {
-  ComparisonWishes wishes;
-  wishes.has_gate = true;
-  wishes.threshold = 0.02;
-  wishes.regions = gates;
-  return compare_runs(sides.base, sides.now, wishes);
+  ComparisonOptions options;
+  options.has_gate = true;
+  options.threshold = 0.02;
+  options.regions = gates;
+  return compare_runs(sides.base, sides.now, options);
 }
 
 const ComparedRegion& region(const Comparison& comparison, const std::string& path) {
@@ -236,11 +236,11 @@ TEST_CASE("Comparison: where one side ran first nothing is marked, and the gate 
   CHECK(comparison.pairs.empty());
   CHECK(comparison.answer == Answer::inconclusive);
   CHECK(region(comparison, kStepRegion).mark == ChangeMark::unclear);
-  ComparisonWishes wishes;
-  wishes.has_gate = true;
-  wishes.threshold = 0.02;
-  wishes.noise = 0.03;
-  CHECK(compare_runs(sides.base, sides.now, wishes).answer == Answer::regression);
+  ComparisonOptions options;
+  options.has_gate = true;
+  options.threshold = 0.02;
+  options.noise = 0.03;
+  CHECK(compare_runs(sides.base, sides.now, options).answer == Answer::regression);
 }
 
 TEST_CASE("Comparison: neighbours are pairs in whichever order, and only where all runs have one") {
@@ -264,14 +264,14 @@ TEST_CASE("Comparison: what a p25 does not see is said, and the mean can decide"
   CHECK(comparison.answer != Answer::regression);
   REQUIRE(kinds(comparison.findings) == Kinds{"few_steps"});
   CHECK(mentions(comparison.findings[0].sentence, {"+20.00 %", "p25", "--on mean"}));
-  ComparisonWishes wishes;
-  wishes.has_gate = true;
-  wishes.threshold = 0.02;
-  wishes.statistic = Statistic::mean;
-  CHECK(compare_runs(sides.base, sides.now, wishes).answer == Answer::regression);
+  ComparisonOptions options;
+  options.has_gate = true;
+  options.threshold = 0.02;
+  options.statistic = Statistic::mean;
+  CHECK(compare_runs(sides.base, sides.now, options).answer == Answer::regression);
   for (ComparedRun& run : sides.now) { run.items_per_s /= 2; }
-  wishes.statistic = Statistic::throughput;
-  const Comparison by_rate = compare_runs(sides.base, sides.now, wishes);
+  options.statistic = Statistic::throughput;
+  const Comparison by_rate = compare_runs(sides.base, sides.now, options);
   CHECK(by_rate.answer == Answer::regression);
   CHECK(region(by_rate, kStepRegion).figures.front().name == "time_an_item");
   CHECK(region(by_rate, "Batch/A").figures.front().name == "mean");

@@ -5,7 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/diff.hpp"
 #include "support/catch.hpp"
-#include "support/rank_folders.hpp"
+#include "support/rank_directories.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -16,32 +16,32 @@ using namespace takt_test;
 using takt::cli::DrawnRuns;
 
 TEST_CASE("the page of a comparison draws the first runs of each side, and counts the others") {
-  const RankFolders folders(1, 1);
+  const RankDirectories directories(1, 1);
   DrawnRuns drawn;
-  for (std::size_t run = 0; run < DrawnRuns::kMostOfASide; ++run) {
-    drawn.add(std::to_string(run), folders.folder(0), false);
+  for (std::size_t run = 0; run < DrawnRuns::kMaxOfASide; ++run) {
+    drawn.add(std::to_string(run), directories.directory(0), false);
     CHECK(drawn.left_out() == 0);
   }
-  drawn.add("one too many", folders.folder(0), false);
-  drawn.add("new", folders.folder(0), true);
+  drawn.add("one too many", directories.directory(0), false);
+  drawn.add("new", directories.directory(0), true);
   CHECK(drawn.left_out() == 1);
-  REQUIRE(drawn.runs().size() == DrawnRuns::kMostOfASide + 1);
+  REQUIRE(drawn.runs().size() == DrawnRuns::kMaxOfASide + 1);
   CHECK(drawn.runs().front().name == "0");
   CHECK(drawn.runs().back().is_new);
   CHECK(drawn.runs().back().history.series().size() == 1);
 }
 
 TEST_CASE("the page of a comparison draws the first rank of the attempt that counts") {
-  RankFolders folders(2, 2);
+  RankDirectories directories(2, 2);
   for (int rank = 0; rank < 2; ++rank) {
     takt::Snapshot again = snapshot_of_rank(rank, 2, RankState::ended, 1);
     again.run.start_unix_ns += 200'000'000'000;
-    folders.add(again);
+    directories.add(again);
   }
-  std::vector<std::string> remarks;
-  const auto runs = takt::cli::compared_runs({folders.run(), takt::cli::ranks_in(folders.run())}, remarks);
-  CHECK(remarks.empty());
+  std::vector<std::string> warnings;
+  const auto runs = takt::cli::compared_runs({directories.run(), takt::cli::ranks_in(directories.run())}, warnings);
+  CHECK(warnings.empty());
   REQUIRE(runs.size() == 1);
   CHECK(runs[0].figures.ranks == 2);
-  CHECK(runs[0].first.path() == folders.folder(0, 1));
+  CHECK(runs[0].first.path() == directories.directory(0, 1));
 }

@@ -167,8 +167,8 @@ TEST_CASE("takt trace: a rank with a number that cannot be is told, and left out
   TrueJob job({{0, 0}, {0, 0}}, 40);
   job.rank(1).run.rank = GENERATE(-5, 1 << 30, std::numeric_limits<int>::max());
   job.write(scratch);
-  std::string folder = scratch.path("run/rank-") + std::to_string(job.rank(1).run.rank);
-  const takt::cli::AlignedRanks run = takt::cli::read_aligned({scratch.path("run/rank-0"), folder});
+  std::string directory = scratch.path("run/rank-") + std::to_string(job.rank(1).run.rank);
+  const takt::cli::AlignedRanks run = takt::cli::read_aligned({scratch.path("run/rank-0"), directory});
   CHECK(run.ranks.size() == 1);
   CHECK_FALSE(run.all);
 }
@@ -177,7 +177,7 @@ TEST_CASE("Job trace: what ranks have sampled is on the common clock, too") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {7'000'000'000, 0}}, 40);
   for (const std::size_t rank : {0U, 1U}) {
-    job.rank(rank).meters = sampled_snapshot().meters;
+    job.rank(rank).sensors = sampled_snapshot().sensors;
     job.rank(rank).samples = {gpu_sample(0), gpu_sample(3)};
   }
   const std::string file = scratch.path("job.json");

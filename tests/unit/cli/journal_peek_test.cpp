@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/journal_peek.hpp"
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "journal/journal_format.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
@@ -12,7 +12,7 @@
 
 using namespace takt_test;
 using takt::Snapshot;
-using takt::detail::FolderFiles;
+using takt::detail::DirectoryFiles;
 using takt::detail::JournalPeek;
 using takt::detail::peek_journal;
 
@@ -27,7 +27,7 @@ Snapshot process_of_rank(int rank) {
   return snapshot;
 }
 
-JournalPeek peek(const Scratch& scratch) { return peek_journal(FolderFiles(scratch.path(""))); }
+JournalPeek peek(const Scratch& scratch) { return peek_journal(DirectoryFiles(scratch.path(""))); }
 
 }  // namespace
 

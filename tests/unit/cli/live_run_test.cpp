@@ -29,15 +29,15 @@ namespace {
 class WritingRank {
  public:
   WritingRank(const std::string& run, int rank, int ranks, std::int64_t pid = ::getpid())
-      : folder_(run + "/rank-" + std::to_string(rank)) {
+      : directory_(run + "/rank-" + std::to_string(rank)) {
     ::mkdir(run.c_str(), 0700);
-    REQUIRE(::mkdir(folder_.c_str(), 0700) == 0);
+    REQUIRE(::mkdir(directory_.c_str(), 0700) == 0);
     now_.run.id = "run";
     now_.run.rank = rank;
     now_.run.world_size = ranks;
     now_.run.host = this_host();
     now_.run.pid = pid;
-    journal_ = std::make_unique<takt::detail::JournalExporter>(folder_, plain_journal());
+    journal_ = std::make_unique<takt::detail::JournalExporter>(directory_, plain_journal());
     journal_->begin(now_);
     add_series(now_, add_path(now_, "Batch"), add_thread(now_, "main"));
     add_path(now_, "Comm", 0, takt::Kind::comm);
@@ -56,10 +56,10 @@ class WritingRank {
     REQUIRE(journal_->export_snapshot(now_) == takt::ExportResult::ok);
   }
 
-  const std::string& folder() const noexcept { return folder_; }
+  const std::string& directory() const noexcept { return directory_; }
 
  private:
-  std::string folder_;
+  std::string directory_;
   Snapshot now_;
   std::unique_ptr<takt::detail::JournalExporter> journal_;
 };
@@ -165,7 +165,7 @@ TEST_CASE("of many ranks there are no findings on the steps of one, and that is 
     ranks.push_back(std::make_unique<WritingRank>(run, static_cast<int>(ranks.size()), 17));
     ranks.back()->write(1);
   };
-  while (ranks.size() < WatchedRun::kMostHistories) { write_rank(); }
+  while (ranks.size() < WatchedRun::kMaxHistories) { write_rank(); }
   WatchedRun watched = live(run);
   REQUIRE(watched.read_on());
   CHECK(watched.report().ranks[0].snapshot.history != nullptr);

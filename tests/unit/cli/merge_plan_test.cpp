@@ -31,9 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A process that has ended, unless it goes on.
-void write_process(const std::string& folder, const std::string& id, int rank, bool goes_on = false,
+void write_process(const std::string& directory, const std::string& id, int rank, bool goes_on = false,
                    const std::string& name = "run") {
-  fs::create_directories(folder);
+  fs::create_directories(directory);
   Snapshot snapshot = sample_snapshot();
   snapshot.run.name = name;
   snapshot.run.id = id;
@@ -44,31 +44,31 @@ void write_process(const std::string& folder, const std::string& id, int rank, b
   snapshot.finished = !goes_on;
   Snapshot beginning;
   beginning.run = snapshot.run;
-  takt::detail::JournalExporter exporter(folder, plain_journal());
+  takt::detail::JournalExporter exporter(directory, plain_journal());
   exporter.begin(beginning);
   REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
 }
 
-std::string segment_in(const std::string& folder) { return folder + "/" + takt::detail::segment_name(0); }
+std::string segment_in(const std::string& directory) { return directory + "/" + takt::detail::segment_name(0); }
 
-void copy_folder(const std::string& from, const std::string& to) {
+void copy_directory(const std::string& from, const std::string& to) {
   fs::create_directories(fs::path(to).parent_path());
   fs::copy(from, to, fs::copy_options::recursive);
 }
 
-void cut_journal(const std::string& folder, std::size_t bytes) {
-  const std::string text = read_text(segment_in(folder));
+void cut_journal(const std::string& directory, std::size_t bytes) {
+  const std::string text = read_text(segment_in(directory));
   REQUIRE(text.size() > bytes);
-  write_text(segment_in(folder), text.substr(0, text.size() - bytes));
+  write_text(segment_in(directory), text.substr(0, text.size() - bytes));
 }
 
-MergePlan plan_of(const std::vector<std::string>& folders) {
+MergePlan plan_of(const std::vector<std::string>& directories) {
   MergePlan plan;
-  std::vector<std::string> remarks;
-  for (const std::string& each : folders) {
-    for (const takt::cli::RunFolder& run : takt::cli::all_runs(each, remarks)) { plan.add(run); }
+  std::vector<std::string> warnings;
+  for (const std::string& each : directories) {
+    for (const takt::cli::RunDirectory& run : takt::cli::all_runs(each, warnings)) { plan.add(run); }
   }
-  CHECK(remarks.empty());
+  CHECK(warnings.empty());
   return plan;
 }
 
@@ -82,7 +82,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("merge: a run is one by its id, whatever folders its ranks are in") {
+TEST_CASE("merge: a run is one by its id, whatever directories its ranks are in") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   write_process(scratch.path("b/job/rank-1-0-1"), "job", 1);
@@ -111,31 +111,31 @@ TEST_CASE(
         Names{"gone/rank-2-0-1", "job/rank-0-0-1", "job/rank-1-0-1", "lost/rank-2-0-1"});
 }
 
-TEST_CASE("merge: ranks of two runs that are in one folder stay in one") {
+TEST_CASE("merge: ranks of two runs that are in one directory stay in one") {
   const Scratch scratch;
   write_process(scratch.path("job/rank-0-0-1"), "job", 0);
-  write_process(scratch.path("job/rank-1-0-1"), "job?", 1);  // ids become names of folders, and lose a little
+  write_process(scratch.path("job/rank-1-0-1"), "job?", 1);  // ids become names of directories, and lose a little
   CHECK(names_in(plan_of({scratch.path("job")})) == Names{"job/rank-0-0-1", "job/rank-1-0-1"});
 }
 
 TEST_CASE("merge: a journal that is there twice goes in once, the longer one where one goes on") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
-  copy_folder(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
-  copy_folder(scratch.path("a/job/rank-0-0-1"), scratch.path("c/job/rank-0-0-7"));
+  copy_directory(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
+  copy_directory(scratch.path("a/job/rank-0-0-1"), scratch.path("c/job/rank-0-0-7"));
   cut_journal(scratch.path("b/job/rank-0-0-1"), GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{1000}));
   write_text(scratch.path("c/job/rank-0-0-7/summary.json"), "{\"schema\": \"takt-summary/2\"}");
   const Names orders[] = {{"a", "b", "c"}, {"b", "a", "c"}, {"c", "b", "a"}, {"b", "c", "a"}};
   for (const Names& order : orders) {
-    Names folders;
-    for (const std::string& each : order) { folders.push_back(scratch.path(each)); }
-    const MergePlan plan = plan_of(folders);
+    Names directories;
+    for (const std::string& each : order) { directories.push_back(scratch.path(each)); }
+    const MergePlan plan = plan_of(directories);
     CHECK(plan.is_clear());
-    CHECK(plan.remarks().empty());
+    CHECK(plan.warnings().empty());
     REQUIRE(plan.ranks().size() == 1);
-    CHECK(fs::file_size(segment_in(plan.ranks()[0].folder.path())) ==
+    CHECK(fs::file_size(segment_in(plan.ranks()[0].directory.path())) ==
           fs::file_size(segment_in(scratch.path("a/job/rank-0-0-1"))));
-    CHECK(takt::cli::merge(folders, scratch.path("all.tar"), true) == 0);
+    CHECK(takt::cli::merge(directories, scratch.path("all.tar"), true) == 0);
     CHECK(contains(read_text(scratch.path("all.tar")), "/summary.json"));
     fs::remove(scratch.path("all.tar"));
   }
@@ -144,19 +144,19 @@ TEST_CASE("merge: a journal that is there twice goes in once, the longer one whe
 TEST_CASE("merge: journals of one process that contradict each other both go in, and are told") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
-  copy_folder(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
+  copy_directory(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
   std::string text = read_text(segment_in(scratch.path("b/job/rank-0-0-1")));
   text[text.size() / 2] ^= 1;
   write_text(segment_in(scratch.path("b/job/rank-0-0-1")), text);
   const MergePlan plan = plan_of({scratch.path("a"), scratch.path("b")});
   CHECK(names_in(plan) == Names{"job/rank-0-0-1", "job/rank-0-0-1-1"});
   CHECK_FALSE(plan.is_clear());
-  REQUIRE(plan.remarks().size() == 1);
-  CHECK(contains(plan.remarks()[0], "differ"));
+  REQUIRE(plan.warnings().size() == 1);
+  CHECK(contains(plan.warnings()[0], "differ"));
   CHECK(takt::cli::merge({scratch.path("a"), scratch.path("b")}, scratch.path("all.tar"), false) == 1);
 }
 
-TEST_CASE("merge: two processes whose folders have one name both go in") {
+TEST_CASE("merge: two processes whose directories have one name both go in") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   write_process(scratch.path("b/job/rank-0-0-1"), "job", 0);
@@ -165,7 +165,7 @@ TEST_CASE("merge: two processes whose folders have one name both go in") {
   CHECK(plan.is_clear());
 }
 
-TEST_CASE("merge: folders without a journal go in by their names, and once") {
+TEST_CASE("merge: directories without a journal go in by their names, and once") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   fs::create_directories(scratch.path("a/job/rank-1-0-1"));
@@ -179,12 +179,12 @@ TEST_CASE("merge: ranks that go on are named") {
   for (int rank = 0; rank < 20; ++rank) {
     write_process(scratch.path("job/rank-" + std::to_string(rank) + "-0-1"), "job", rank, rank != 3);
   }
-  const std::vector<std::string> remarks = plan_of({scratch.path("job")}).remarks();
-  REQUIRE(remarks.size() == 1);
-  CHECK(takt_test::mentions(remarks[0], {"19", "job", "0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ..."}));
+  const std::vector<std::string> warnings = plan_of({scratch.path("job")}).warnings();
+  REQUIRE(warnings.size() == 1);
+  CHECK(takt_test::mentions(warnings[0], {"19", "job", "0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ..."}));
 }
 
-TEST_CASE("merge: files of nodes make the file that the nodes' folders make, in any order") {
+TEST_CASE("merge: files of nodes make the file that the nodes' directories make, in any order") {
   const Scratch scratch;
   for (int rank = 0; rank < 6; ++rank) {
     const std::string node = rank < 3 ? "a" : "b";
@@ -194,10 +194,10 @@ TEST_CASE("merge: files of nodes make the file that the nodes' folders make, in 
   const std::string b = scratch.path("b");
   REQUIRE(takt::cli::merge({a}, scratch.path("a.tar"), false) == 0);
   REQUIRE(takt::cli::merge({b + "/job"}, scratch.path("b.tar"), false) == 0);
-  REQUIRE(takt::cli::merge({a, b}, scratch.path("folders.tar"), false) == 0);
+  REQUIRE(takt::cli::merge({a, b}, scratch.path("directories.tar"), false) == 0);
   REQUIRE(takt::cli::merge({scratch.path("a.tar"), scratch.path("b.tar")}, scratch.path("files.tar"), false) == 0);
   REQUIRE(takt::cli::merge({b, scratch.path("a.tar"), a}, scratch.path("both.tar"), false) == 0);
-  const std::string bytes = read_text(scratch.path("folders.tar"));
+  const std::string bytes = read_text(scratch.path("directories.tar"));
   CHECK(bytes == read_text(scratch.path("files.tar")));
   CHECK(bytes == read_text(scratch.path("both.tar")));
   REQUIRE(takt::cli::merge({scratch.path("both.tar")}, scratch.path("both.tar"), true) == 0);
@@ -223,19 +223,19 @@ TEST_CASE("merge: a file that is there is replaced if somebody says so, and it i
 
 TEST_CASE("merge: what only has a name of Takt's stays out") {
   const Scratch scratch;
-  const std::string folder = scratch.path("job/rank-0-0-1");
-  write_process(folder, "job", 0);
-  write_text(folder + "/journal-00001.tjl", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-  write_text(folder + "/trace.json", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-  write_text(folder + "/notes.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-  REQUIRE(::symlink("/etc/passwd", (folder + "/summary.json").c_str()) == 0);
-  REQUIRE(::mkfifo((folder + "/mlflow.json").c_str(), 0600) == 0);
-  fs::create_directories(folder + "/wandb.json");
+  const std::string directory = scratch.path("job/rank-0-0-1");
+  write_process(directory, "job", 0);
+  write_text(directory + "/journal-00001.tjl", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  write_text(directory + "/trace.json", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  write_text(directory + "/notes.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  REQUIRE(::symlink("/etc/passwd", (directory + "/summary.json").c_str()) == 0);
+  REQUIRE(::mkfifo((directory + "/mlflow.json").c_str(), 0600) == 0);
+  fs::create_directories(directory + "/wandb.json");
   CHECK(takt::cli::merge({scratch.path("job")}, scratch.path("all.tar"), false) == 1);
   const std::string bytes = read_text(scratch.path("all.tar"));
   CHECK_FALSE(contains(bytes, "PRIVATE"));
   CHECK_FALSE(contains(bytes, "root:"));
-  CHECK(
-      takt::cli::read_rank(takt::cli::RankFolder(takt::cli::open_merged(scratch.path("all.tar")), "job", "rank-0-0-1"))
-          .readable());
+  CHECK(takt::cli::read_rank(
+            takt::cli::RankDirectory(takt::cli::open_merged(scratch.path("all.tar")), "job", "rank-0-0-1"))
+            .readable());
 }

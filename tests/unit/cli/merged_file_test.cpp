@@ -4,7 +4,7 @@
 
 #include <takt/error.hpp>
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "cli/tar.hpp"
 #include "support/catch.hpp"
 #include "support/mentions.hpp"
@@ -63,32 +63,32 @@ std::shared_ptr<const MergedFile> merged(const Scratch& scratch, const std::stri
 }
 
 std::string text_in(const std::shared_ptr<const MergedFile>& file, const std::string& rank, const std::string& name) {
-  const auto folder = merged_folder(file, "run", rank);
+  const auto directory = merged_directory(file, "run", rank);
   std::string text;
-  return folder->read(name, 0, 1 << 20, text) ? text : "(none)";
+  return directory->read(name, 0, 1 << 20, text) ? text : "(none)";
 }
 
 }  // namespace
 
-TEST_CASE("a merged file has what was put in, and equal folders make equal files") {
+TEST_CASE("a merged file has what was put in, and equal directories make equal files") {
   const Scratch scratch;
   REQUIRE(::mkdir(scratch.path("rank-0").c_str(), 0700) == 0);
   const std::string long_text(3'000'001, 'x');
   takt_test::write_text(scratch.path("rank-0/a"), "one");
   takt_test::write_text(scratch.path("rank-0/b"), long_text);
   takt_test::write_text(scratch.path("rank-0/c"), "");
-  const FolderFiles from(scratch.path("rank-0"));
+  const DirectoryFiles from(scratch.path("rank-0"));
   for (const char* const name : {"1.tar", "2.tar"}) {
     MergedWriter writer(scratch.path(name));
-    writer.add_folder("run", 0);
-    writer.add_folder("run/rank-0", 7);
+    writer.add_directory("run", 0);
+    writer.add_directory("run/rank-0", 7);
     std::string why;
     for (const char* const each : {"a", "b", "c"}) {
       CHECK(writer.add_file(std::string("run/rank-0/") + each, from, each, why));
     }
     CHECK_FALSE(writer.add_file("run/rank-0/d", from, "d", why));
     CHECK(contains(why, "cannot be read"));
-    writer.add_folder("run/rank-1", 7);
+    writer.add_directory("run/rank-1", 7);
     writer.finish();
     CHECK(writer.bytes() == takt_test::read_text(scratch.path(name)).size());
   }
@@ -96,27 +96,27 @@ TEST_CASE("a merged file has what was put in, and equal folders make equal files
   CHECK(bytes == takt_test::read_text(scratch.path("2.tar")));
   const auto file = merged(scratch, bytes);
   REQUIRE(file != nullptr);
-  CHECK(file->remarks().empty());
+  CHECK(file->warnings().empty());
   CHECK(text_in(file, "rank-0", "a") == "one");
   CHECK(text_in(file, "rank-0", "b") == long_text.substr(0, 1 << 20));
   CHECK(text_in(file, "rank-0", "c").empty());
   CHECK(text_in(file, "rank-0", "d") == "(none)");
   CHECK(text_in(file, "rank-7", "a") == "(none)");
-  const auto folder = merged_folder(file, "run", "rank-0");
-  CHECK(folder->path("a") == "all.tar/run/rank-0/a");
-  CHECK(folder->names() == std::vector<std::string>{"a", "b", "c"});
-  CHECK(merged_folder(file, "run", "rank-1")->names().empty());
+  const auto directory = merged_directory(file, "run", "rank-0");
+  CHECK(directory->path("a") == "all.tar/run/rank-0/a");
+  CHECK(directory->names() == std::vector<std::string>{"a", "b", "c"});
+  CHECK(merged_directory(file, "run", "rank-1")->names().empty());
   CHECK(file->runs().at("run").size() == 2);
   struct stat in_file = {};
   struct stat on_disk = {};
-  REQUIRE((folder->look("b", in_file) && from.look("b", on_disk)));
+  REQUIRE((directory->look("b", in_file) && from.look("b", on_disk)));
   CHECK(in_file.st_size == on_disk.st_size);
   CHECK(in_file.st_mtim.tv_sec == on_disk.st_mtim.tv_sec);
   CHECK(in_file.st_mtim.tv_nsec == on_disk.st_mtim.tv_nsec);
   std::string part;
-  REQUIRE(folder->read("a", 2, 100, part));
-  REQUIRE(folder->read("a", 3, 100, part));
-  REQUIRE(folder->read("a", ~std::uint64_t{0}, 100, part));
+  REQUIRE(directory->read("a", 2, 100, part));
+  REQUIRE(directory->read("a", 3, 100, part));
+  REQUIRE(directory->read("a", ~std::uint64_t{0}, 100, part));
   CHECK(part == "e");
 }
 
@@ -150,11 +150,11 @@ TEST_CASE("names in a merged file lead nowhere else") {
   REQUIRE(file != nullptr);
   REQUIRE(file->runs().size() == 1);
   REQUIRE(file->runs().at("run").size() == 1);
-  CHECK(merged_folder(file, "run", "rank-0")->names() == std::vector<std::string>{"\x1b[2J\n", "a"});
+  CHECK(merged_directory(file, "run", "rank-0")->names() == std::vector<std::string>{"\x1b[2J\n", "a"});
   CHECK(text_in(file, "rank-0", "a") == "good");
-  const std::vector<std::string> remarks = file->remarks();
-  CHECK(remarks.size() >= 14 + 10);
-  for (const std::string& each : remarks) { CHECK(each.find_first_of("\x1b\n") == std::string::npos); }
+  const std::vector<std::string> warnings = file->warnings();
+  CHECK(warnings.size() >= 14 + 10);
+  for (const std::string& each : warnings) { CHECK(each.find_first_of("\x1b\n") == std::string::npos); }
 }
 
 TEST_CASE("damage costs what it meets, and is told") {
@@ -166,8 +166,8 @@ TEST_CASE("damage costs what it meets, and is told") {
   auto file = merged(scratch, mark() + damaged + second + end());
   REQUIRE(file->runs().at("run").size() == 1);
   CHECK(text_in(file, "rank-1", "a") == "second");
-  REQUIRE(file->remarks().size() == 1);
-  CHECK(mentions(file->remarks()[0], {"all.tar", "byte 1024", "1024 bytes"}));
+  REQUIRE(file->warnings().size() == 1);
+  CHECK(mentions(file->warnings()[0], {"all.tar", "byte 1024", "1024 bytes"}));
 
   // An extended header is that of the entry behind it, and of no later one.
   const std::string named = file_of("run/rank-0/" + std::string(150, 'n'), "text");
@@ -176,43 +176,43 @@ TEST_CASE("damage costs what it meets, and is told") {
   file = merged(scratch, mark() + damaged + second + end());
   CHECK(text_in(file, "rank-1", "a") == "second");
   CHECK(file->runs().at("run").size() == 1);
-  CHECK(file->remarks().size() == 1);
+  CHECK(file->warnings().size() == 1);
 
   file = merged(scratch, mark() + first + "stray bytes");
   CHECK(text_in(file, "rank-0", "a") == "first");
-  REQUIRE(file->remarks().size() == 1);
-  CHECK(contains(file->remarks()[0], "cut off"));
+  REQUIRE(file->warnings().size() == 1);
+  CHECK(contains(file->warnings()[0], "cut off"));
 
   const std::string cut = mark() + first + file_of("run/rank-1/a", std::string(5000, 'x'));
   file = merged(scratch, cut.substr(0, cut.size() - 4000));
   CHECK(text_in(file, "rank-1", "a").size() == 5120 - 4000);
-  CHECK(mentions(file->remarks()[0], {"run/rank-1/a", "cut off", "5000", "1120"}));
+  CHECK(mentions(file->warnings()[0], {"run/rank-1/a", "cut off", "5000", "1120"}));
 
   std::string huge = header_with("run/rank-1/a", 124, "77777777777");
   file = merged(scratch, mark() + first + huge + std::string(600, 'y'));
   CHECK(text_in(file, "rank-1", "a").size() == 600);
-  CHECK(mentions(file->remarks()[0], {"8589934591", "600"}));
+  CHECK(mentions(file->warnings()[0], {"8589934591", "600"}));
 
   file = merged(scratch, mark() + header_with("run/rank-1/a", 124, "-1234567890") + second + end());
   CHECK(text_in(file, "rank-1", "a") == "second");
-  CHECK(file->remarks().size() == 1);
+  CHECK(file->warnings().size() == 1);
 }
 
 TEST_CASE("a file that is there twice is told, and the last one counts, as it does for tar") {
   const Scratch scratch;
   const auto file = merged(scratch, mark() + file_of("run/rank-0/a", "one") + file_of("run/rank-0/a", "two") + end());
   CHECK(text_in(file, "rank-0", "a") == "two");
-  REQUIRE(file->remarks().size() == 1);
-  CHECK(mentions(file->remarks()[0], {"run/rank-0/a", "twice"}));
+  REQUIRE(file->warnings().size() == 1);
+  CHECK(mentions(file->warnings()[0], {"run/rank-0/a", "twice"}));
 }
 
 TEST_CASE("of many remarks the first ones are told, and how many there are") {
   const Scratch scratch;
   std::string bytes = mark();
   for (int number = 0; number < 1000; ++number) { bytes += file_of("other/" + std::to_string(number), ""); }
-  const std::vector<std::string> remarks = merged(scratch, bytes + end())->remarks();
-  REQUIRE(remarks.size() == MergedFile::kMostRemarks + 1);
-  CHECK(mentions(remarks.back(), {"all.tar", "968"}));
+  const std::vector<std::string> warnings = merged(scratch, bytes + end())->warnings();
+  REQUIRE(warnings.size() == MergedFile::kMaxWarnings + 1);
+  CHECK(mentions(warnings.back(), {"all.tar", "968"}));
 }
 
 TEST_CASE("an extended header that is damaged or endless is told, and what follows is read") {
@@ -222,7 +222,7 @@ TEST_CASE("an extended header that is damaged or endless is told, and what follo
     extension.replace(156, 1, "x");
     const auto file = merged(
         scratch, mark() + sealed(extension) + padded_to_blocks("12 pa") + file_of("run/rank-0/a", "text") + end());
-    REQUIRE_FALSE(file->remarks().empty());
+    REQUIRE_FALSE(file->warnings().empty());
     if (size == 5) { CHECK(text_in(file, "rank-0", "a") == "text"); }
   }
 }
@@ -234,7 +234,7 @@ TEST_CASE("a merged file that cannot be written is told, with the cure, and leav
     takt_test::limit_file_size(4096);
     try {
       MergedWriter writer(scratch.path("full.tar"));
-      for (int number = 0; number < 1000; ++number) { writer.add_folder("run/rank-" + std::to_string(number), 0); }
+      for (int number = 0; number < 1000; ++number) { writer.add_directory("run/rank-" + std::to_string(number), 0); }
       writer.finish();
     } catch (const takt::Error& error) { return contains(error.what(), "name another file with -o") ? 7 : 8; }
     return 9;

@@ -4,15 +4,15 @@
 
 #include <takt/error.hpp>
 
-#include "base/fault.hpp"
 #include "base/other_process.hpp"
+#include "base/report_error.hpp"
 #include "cli/rank.hpp"
 #include "findings/findings.hpp"
 #include "findings/step_history.hpp"
 #include "journal/journal_writer.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_mlflow.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/mentions.hpp"
@@ -104,12 +104,12 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
   return all;
 }
 
-std::string folder_with(const Scratch& scratch, const std::vector<Snapshot>& run) {
-  const std::string folder = scratch.path("rank-0-0-1");
-  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
-  takt::detail::JournalExporter journal(folder, plain_journal(20'000));
+std::string directory_with(const Scratch& scratch, const std::vector<Snapshot>& run) {
+  const std::string directory = scratch.path("rank-0-0-1");
+  REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
+  takt::detail::JournalExporter journal(directory, plain_journal(20'000));
   for (const Snapshot& each : run) { REQUIRE(journal.export_snapshot(each) == takt::ExportResult::ok); }
-  return folder;
+  return directory;
 }
 
 FakeRun sent_live(const std::vector<Snapshot>& run, bool every_step) {
@@ -120,9 +120,9 @@ FakeRun sent_live(const std::vector<Snapshot>& run, bool every_step) {
   return server.run();
 }
 
-MlflowDelivered deliver(const std::string& folder, const MlflowOptions& options,
-                        milliseconds patience = milliseconds(60'000)) {
-  return MlflowDelivery(folder, options, std::make_shared<takt::cli::Patience>(patience), quick()).run();
+MlflowDelivered deliver(const std::string& directory, const MlflowOptions& options,
+                        milliseconds timeout = milliseconds(60'000)) {
+  return MlflowDelivery(directory, options, std::make_shared<takt::cli::IdleTimeout>(timeout), quick()).run();
 }
 
 }  // namespace
@@ -134,9 +134,9 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   const auto run = a_run(every_step ? 3 : 4, 200, true, late);
   const FakeRun live = sent_live(run, every_step);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
-  const MlflowDelivered delivered = deliver(folder, options_for(server, every_step));
+  const MlflowDelivered delivered = deliver(directory, options_for(server, every_step));
   CHECK(delivered.outcome == Outcome::all);
   CHECK(delivered.points == live.points.size());
   const FakeRun later = server.run();
@@ -155,18 +155,18 @@ TEST_CASE("what stands out in a run is told when it is delivered later, too", "[
   for (Snapshot& each : run) { each.losses.push_back({"never_ended", "embed", 2}); }
   const Scratch scratch;
   FakeMlflow server;
-  REQUIRE(deliver(folder_with(scratch, run), options_for(server)).outcome == Outcome::all);
-  const std::string told = server.run().tags.at("takt.findings");
-  CHECK(mentions(told.substr(0, told.find('\n')), {"\"embed\"", "2"}));
+  REQUIRE(deliver(directory_with(scratch, run), options_for(server)).outcome == Outcome::all);
+  const std::string reported = server.run().tags.at("takt.findings");
+  CHECK(mentions(reported.substr(0, reported.find('\n')), {"\"embed\"", "2"}));
 }
 
 TEST_CASE("delivered twice, the second time asks the server for the run, and tells which server that was", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(5, 30));
+  const std::string directory = directory_with(scratch, a_run(5, 30));
   FakeMlflow server;
-  REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
+  REQUIRE(deliver(directory, options_for(server)).outcome == Outcome::all);
   const std::size_t requests = server.requests();
-  const MlflowDelivered again = deliver(folder, options_for(server));
+  const MlflowDelivered again = deliver(directory, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points == 0);
   CHECK(again.run_id == "r0");
@@ -176,33 +176,34 @@ TEST_CASE("delivered twice, the second time asks the server for the run, and tel
 }
 
 TEST_CASE("that all is delivered is not said to a server that has nothing of it, nor to none", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(5, 30));
+  const std::string directory = directory_with(scratch, a_run(5, 30));
   FakeMlflow server;
-  REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
+  REQUIRE(deliver(directory, options_for(server)).outcome == Outcome::all);
   FakeMlflow other;
   other.fail_over([](const FakeRequest&) { return true; }, 404);
-  const MlflowDelivered elsewhere = deliver(folder, options_for(other));
+  const MlflowDelivered elsewhere = deliver(directory, options_for(other));
   CHECK(elsewhere.outcome == Outcome::some);
   CHECK(mentions(elsewhere.why, {"r0", server.url()}));
   CHECK(mentions(elsewhere.why, {other.url()}));
-  CHECK(contains(elsewhere.why, "remove " + takt::detail::kMlflow.cursor_file(folder)));
+  CHECK(contains(elsewhere.why, "remove " + takt::detail::kMlflow.cursor_file(directory)));
   FakeMlflow silent([](std::size_t) { return Mood::away; });
-  const MlflowDelivered nowhere = deliver(folder, options_for(silent), milliseconds(20));
+  const MlflowDelivered nowhere = deliver(directory, options_for(silent), milliseconds(20));
   CHECK(nowhere.outcome == Outcome::some);
   CHECK(contains(nowhere.why, silent.url()));
-  CHECK(contains(faults.text(), "takt sync " + folder));
+  CHECK(contains(errors.text(), "takt sync " + directory));
 }
 
 TEST_CASE("a delivery sleeps until the next try is due", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(4, 3));
+  const std::string directory = directory_with(scratch, a_run(4, 3));
   FakeMlflow silent([](std::size_t) { return Mood::away; });
   SenderTimes slow = quick();
   slow.first_wait = slow.longest_wait = std::chrono::minutes(1);
   int looks = 0;
-  MlflowDelivery delivery(folder, options_for(silent), std::make_shared<takt::cli::Patience>(milliseconds(1000)), slow);
+  MlflowDelivery delivery(directory, options_for(silent), std::make_shared<takt::cli::IdleTimeout>(milliseconds(1000)),
+                          slow);
   CHECK(delivery.run([&looks](std::uint64_t, std::uint64_t) { ++looks; }).outcome == Outcome::some);
   CHECK(looks > 1);
   CHECK(looks < 20);  // 5 slices and those of what was under way
@@ -212,14 +213,14 @@ TEST_CASE("a run that another version has begun goes on with the points that thi
           "[timed]") {
   const auto run = a_run(4, 100);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   MlflowCursor cursor;
   cursor.first_schema = true;
   cursor.run_id = "r0";
   cursor.of = takt::detail::mlflow_cursor_owner(run.front().run);
-  write_text(takt::detail::kMlflow.cursor_file(folder), takt::detail::format_cursor(cursor));
+  write_text(takt::detail::kMlflow.cursor_file(directory), takt::detail::format_cursor(cursor));
   FakeMlflow server;
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   const FakeRun sent = server.run();
   const auto has = [&](const char* what) {
     return std::any_of(sent.history.begin(), sent.history.end(),
@@ -228,7 +229,7 @@ TEST_CASE("a run that another version has begun goes on with the points that thi
   CHECK(has("/p50_s"));
   CHECK(has("total/wall_s"));
   CHECK_FALSE(has("/share"));
-  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::kMlflow.cursor_file(folder)), cursor));
+  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::kMlflow.cursor_file(directory)), cursor));
   CHECK(cursor.first_schema);
 }
 
@@ -239,7 +240,7 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
   std::uint64_t were_there = 0;
   for (std::size_t round = 0; round < 2 * kRequests; ++round) {
     const Scratch scratch;
-    const std::string folder = folder_with(scratch, run);
+    const std::string directory = directory_with(scratch, run);
     const std::size_t away_from = round % kRequests;
     const bool reply_lost = round >= kRequests;
     std::atomic<bool> back{false};
@@ -247,12 +248,13 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
       if (back || number < away_from) { return Mood::good; }
       return number == away_from && reply_lost ? Mood::deaf_reply : Mood::away;
     });
-    // Long enough that on a busy machine, too, it is the server that ends it, and not the patience in the middle of a reply.
-    const MlflowDelivered first = deliver(folder, options_for(server, true), milliseconds(400));
+    // Long enough that on a busy machine, too, it is the server that ends it, and not the patience in the middle of a
+    // reply.
+    const MlflowDelivered first = deliver(directory, options_for(server, true), milliseconds(400));
     INFO("round " << round << ", away from request " << away_from << ", reply lost " << reply_lost);
     CHECK(first.outcome != Outcome::busy);
     back = true;
-    const MlflowDelivered second = deliver(folder, options_for(server, true));
+    const MlflowDelivered second = deliver(directory, options_for(server, true));
     CHECK(second.outcome == Outcome::all);
     were_there += first.was_there + second.was_there;
     CHECK(first.points + first.was_there + second.points + second.was_there == live.points.size());
@@ -273,41 +275,41 @@ TEST_CASE("patience is that of a call: once it is lost, a silent server holds up
     ended.wait();
     return Mood::away;
   });
-  const auto patience = std::make_shared<takt::cli::Patience>(milliseconds(0));
+  const auto timeout = std::make_shared<takt::cli::IdleTimeout>(milliseconds(0));
   takt::detail::SenderTimes times = quick();
   times.total = milliseconds(300);
-  const std::string first = folder_with(scratch, a_run(18, 2));
-  CHECK(MlflowDelivery(first, options_for(server), patience, times).run().outcome == Outcome::some);
+  const std::string first = directory_with(scratch, a_run(18, 2));
+  CHECK(MlflowDelivery(first, options_for(server), timeout, times).run().outcome == Outcome::some);
   times.total = milliseconds(600'000);
-  const std::string second = folder_with(other, a_run(19, 2));
-  CHECK(MlflowDelivery(second, options_for(server), patience, times).run().outcome == Outcome::some);
+  const std::string second = directory_with(other, a_run(19, 2));
+  CHECK(MlflowDelivery(second, options_for(server), timeout, times).run().outcome == Outcome::some);
   end.set_value();
 }
 
 TEST_CASE("a delivery without patience waits for the request that is under way", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(18, 5));
+  const std::string directory = directory_with(scratch, a_run(18, 5));
   std::atomic<bool> looked{false};
   FakeMlflow server([&](std::size_t number) {
     while (number == 0 && !looked) { std::this_thread::yield(); }
     return Mood::good;
   });
-  const auto none = std::make_shared<takt::cli::Patience>(milliseconds(0));
-  MlflowDelivery delivery(folder, options_for(server), none, takt::detail::SenderTimes());
+  const auto none = std::make_shared<takt::cli::IdleTimeout>(milliseconds(0));
+  MlflowDelivery delivery(directory, options_for(server), none, takt::detail::SenderTimes());
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
 TEST_CASE("a run whose creation was not answered is found by the next delivery", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(17, 5));
+  const std::string directory = directory_with(scratch, a_run(17, 5));
   std::atomic<bool> back{false};
   FakeMlflow server([&](std::size_t number) {
     return back ? Mood::good : number == 0 ? Mood::deaf_reply : Mood::away;
   });
-  CHECK(deliver(folder, options_for(server), milliseconds(20)).outcome == Outcome::some);
+  CHECK(deliver(directory, options_for(server), milliseconds(20)).outcome == Outcome::some);
   REQUIRE(server.runs().size() == 1);
   back = true;
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.runs().size() == 1);
 }
 
@@ -315,24 +317,24 @@ TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]
   const auto run = a_run(7, 100);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
   {
     takt::MlflowExporter exporter(options_for(server));
     for (std::size_t at = 0; at < 60; ++at) {
       Snapshot snapshot = run[at];
-      snapshot.run.directory = folder;
+      snapshot.run.directory = directory;
       exporter.export_snapshot(snapshot);
     }
     exporter.flush(milliseconds(60'000));
-    CHECK(deliver(folder, options_for(server)).outcome == Outcome::busy);
+    CHECK(deliver(directory, options_for(server)).outcome == Outcome::busy);
     exporter.shutdown(milliseconds(60'000));  // gives the lease back
   }
   const std::size_t before = server.run().points.size();
   CHECK(before > 50);
   MlflowOptions other = options_for(server, true);  // what the run was begun with holds
   other.experiment_id = "7";
-  const MlflowDelivered delivered = deliver(folder, other);
+  const MlflowDelivered delivered = deliver(directory, other);
   CHECK(delivered.outcome == Outcome::all);
   CHECK(delivered.points == live.points.size() - before);
   CHECK(server.runs().size() == 1);
@@ -342,11 +344,11 @@ TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]
 
 TEST_CASE("of two programs with one run id the newest owns status, tags and files, and the other adds its points",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto run = a_run(7, 60, false);  // killed
-  const bool is_told_live = GENERATE(false, true);
+  const bool is_reported_live = GENERATE(false, true);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
   MlflowOptions shared = options_for(server);
   shared.run_id = "shared";
@@ -354,7 +356,7 @@ TEST_CASE("of two programs with one run id the newest owns status, tags and file
     takt::MlflowExporter older(shared);
     for (std::size_t at = 0; at < 30; ++at) {
       Snapshot snapshot = run[at];
-      snapshot.run.directory = folder;
+      snapshot.run.directory = directory;
       older.export_snapshot(snapshot);
     }
     older.flush(milliseconds(60'000));
@@ -368,9 +370,9 @@ TEST_CASE("of two programs with one run id the newest owns status, tags and file
     for (const Snapshot& each : newer) { exporter.export_snapshot(each); }
     REQUIRE(exporter.shutdown(milliseconds(20'000)));
     REQUIRE(server.run().points.size() > points_before);
-    if (is_told_live) {
+    if (is_reported_live) {
       Snapshot last = run[30];
-      last.run.directory = folder;
+      last.run.directory = directory;
       last.finished = last.failed = true;
       older.export_snapshot(last);
     }
@@ -379,7 +381,7 @@ TEST_CASE("of two programs with one run id the newest owns status, tags and file
   const FakeRun before = server.run();
   REQUIRE(before.status == "FINISHED");
   REQUIRE(before.tags.at("model") == "large");
-  const MlflowDelivered delivered = deliver(folder, options_for(server));
+  const MlflowDelivered delivered = deliver(directory, options_for(server));
   CHECK(delivered.outcome == Outcome::all);
   CHECK(delivered.points > 0);
   const FakeRun now = server.run();
@@ -388,14 +390,14 @@ TEST_CASE("of two programs with one run id the newest owns status, tags and file
   CHECK(now.tags == before.tags);
   CHECK(now.files == before.files);
   CHECK(now.points.size() == before.points.size() + delivered.points);
-  CHECK(mentions(faults.text(), {"began later", "shared"}));
+  CHECK(mentions(errors.text(), {"began later", "shared"}));
 }
 
 TEST_CASE("a journal without an end, of a process that is gone, ends as killed, with the totals so far", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(8, 40, false));
+  const std::string directory = directory_with(scratch, a_run(8, 40, false));
   FakeMlflow server;
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().status == "KILLED");
   CHECK(server.run().files.count("summary.json") == 1);
   bool totals = false;
@@ -407,43 +409,43 @@ TEST_CASE("of a run that goes on, what there is is delivered, and its end later"
   const auto run = a_run(9, 80);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
-  const std::string folder = scratch.path("rank-0-0-1");
-  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
-  takt::detail::JournalExporter journal(folder, plain_journal());
+  const std::string directory = scratch.path("rank-0-0-1");
+  REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
+  takt::detail::JournalExporter journal(directory, plain_journal());
   FakeMlflow server;
   for (std::size_t at = 0; at < run.size(); ++at) {
     Snapshot snapshot = run[at];
     snapshot.run.pid = ::getpid();
     REQUIRE(journal.export_snapshot(snapshot) == takt::ExportResult::ok);
     if (at % 30 == 10) {
-      CHECK(deliver(folder, options_for(server)).outcome == Outcome::so_far);
+      CHECK(deliver(directory, options_for(server)).outcome == Outcome::so_far);
       CHECK(server.run().status == "RUNNING");
     }
   }
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().points == live.points);
   CHECK(server.run().sent_twice == 0);
   CHECK(server.run().status == "FINISHED");
 }
 
 TEST_CASE("what an exporter had to drop, because the server was away for long, is delivered later", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto run = a_run(10, 60);
   const FakeRun live = sent_live(run, true);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   std::atomic<bool> away{true};
   FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
   {
     MlflowClient client(options_for(server, true), quick(), 100);
-    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(directory));
     for (const Snapshot& each : run) { client.take(each); }
     away = false;
     client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
     CHECK(client.queue().lost() > 100);
   }
   CHECK(server.run().points.size() == 100);
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().points == live.points);
   CHECK(server.run().sent_twice == 0);
 }
@@ -454,22 +456,22 @@ namespace {
 struct Live {
   static constexpr std::size_t kFew = 150;  // points
 
-  explicit Live(FakeMlflow& server, std::string name = "rank-0-0-1") : folder(scratch.path(name)) {
-    REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
-    journal = std::make_unique<takt::detail::JournalExporter>(folder, plain_journal(20'000));
+  explicit Live(FakeMlflow& server, std::string name = "rank-0-0-1") : directory(scratch.path(name)) {
+    REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
+    journal = std::make_unique<takt::detail::JournalExporter>(directory, plain_journal(20'000));
     client = std::make_unique<MlflowClient>(options_for(server, true), quick(), kFew);
-    client->keep_cursor(takt::detail::kMlflow.cursor_file(folder));
-    feed = std::make_unique<JournalFeed>(*client, takt::detail::kMlflow, folder);
+    client->keep_cursor(takt::detail::kMlflow.cursor_file(directory));
+    feed = std::make_unique<JournalFeed>(*client, takt::detail::kMlflow, directory);
   }
   /// \param lag of the journal, in periods.
   void period(const Snapshot& snapshot, std::size_t lag = 0) {
     unwritten.push_back(snapshot);
     write(lag);
     feed->take(snapshot);
-    most_points = std::max(most_points, client->queue().points());
+    max_points = std::max(max_points, client->queue().points());
     const bool ends_before_its_journal = snapshot.finished && lag > 0;  // and would wait for that
-    const milliseconds patience(away || ends_before_its_journal ? 1 : 60'000);
-    idle = feed->deliver(std::chrono::steady_clock::now() + patience);
+    const milliseconds timeout(away || ends_before_its_journal ? 1 : 60'000);
+    idle = feed->deliver(std::chrono::steady_clock::now() + timeout);
   }
   void write(std::size_t lag) {
     for (; unwritten.size() > lag; unwritten.erase(unwritten.begin())) {
@@ -483,30 +485,30 @@ struct Live {
 
   const Scratch scratch;
   std::vector<Snapshot> unwritten;
-  std::string folder;
+  std::string directory;
   std::unique_ptr<takt::detail::JournalExporter> journal;
   std::unique_ptr<MlflowClient> client;
   std::unique_ptr<JournalFeed> feed;
-  std::size_t most_points = 0;
+  std::size_t max_points = 0;
   bool idle = false;
   bool away = false;
 };
 
-std::size_t most_points_of(const std::vector<Snapshot>& run) {
-  std::size_t most = 0;
+std::size_t max_points_of(const std::vector<Snapshot>& run) {
+  std::size_t max = 0;
   for (const Snapshot& each : run) {
     std::size_t points = each.metrics.size();
     for (const takt::Row& row : each.rows) { points += 2 * row.cells.size() + 3; }
-    most = std::max(most, points);
+    max = std::max(max, points);
   }
-  return most;
+  return max;
 }
 
 }  // namespace
 
 TEST_CASE("an outage of any length loses no point that is in the journal: after it, the exporter sends them from there",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const std::size_t lag = GENERATE(std::size_t{0}, std::size_t{5});
   const auto run = a_run(10, 150);
   const FakeRun live = sent_live(run, true);
@@ -523,17 +525,17 @@ TEST_CASE("an outage of any length loses no point that is in the journal: after 
   CHECK(program.client->queue().lost() == 0);
   CHECK(program.client->complete());
   const std::size_t points_of_journal = 1000;  // that are read at once; the whole of this run is a few parts of it
-  CHECK(program.most_points <= Live::kFew + most_points_of(run) + points_of_journal);
-  CHECK(live.points.size() > 3 * program.most_points);
+  CHECK(program.max_points <= Live::kFew + max_points_of(run) + points_of_journal);
+  CHECK(live.points.size() > 3 * program.max_points);
   CHECK(server.run().points == live.points);
   CHECK(server.run().sent_twice == 0);
   CHECK(server.run().status == "FINISHED");
-  CHECK(deliver(program.folder, options_for(server)).points == 0);
+  CHECK(deliver(program.directory, options_for(server)).points == 0);
 }
 
 TEST_CASE("what was sent from memory, from the journal, and by takt sync after the end, is each point once",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto run = a_run(11, 150);
   const FakeRun live = sent_live(run, true);
   std::atomic<bool> away{false};
@@ -551,7 +553,7 @@ TEST_CASE("what was sent from memory, from the journal, and by takt sync after t
     CHECK(server.run().status == "RUNNING");
     program.client.reset();
     away = false;
-    const MlflowDelivered rest = deliver(program.folder, options_for(server));
+    const MlflowDelivered rest = deliver(program.directory, options_for(server));
     CHECK(rest.outcome == Outcome::all);
     CHECK(rest.points == live.points.size() - sent);  // recorded = delivered + in the journal
   }
@@ -561,7 +563,7 @@ TEST_CASE("what was sent from memory, from the journal, and by takt sync after t
 }
 
 TEST_CASE("a journal that stalls does not hold up what the exporter is shown", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto run = a_run(12, 60);
   std::atomic<bool> away{true};
   FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
@@ -587,34 +589,34 @@ TEST_CASE("what an exporter that was added late has not seen stays out: windows 
   const std::vector<Snapshot> seen(run.begin() + 20, run.end());
   const FakeRun live = sent_live(seen, false);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
   {
     MlflowClient client(options_for(server), quick());
-    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(directory));
     for (std::size_t at = 0; at < 30; ++at) { client.take(seen[at]); }
     client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
   }
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().points == live.points);
   CHECK(server.run().sent_twice == 0);
 }
 
 TEST_CASE("an exporter that is added to a run that takt sync has begun with leaves it to that", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto run = a_run(16, 5);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
-  REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
+  REQUIRE(deliver(directory, options_for(server)).outcome == Outcome::all);
   const std::size_t requests = server.requests();
   takt::MlflowExporter exporter(options_for(server));
   Snapshot snapshot = run.back();
-  snapshot.run.directory = folder;
+  snapshot.run.directory = directory;
   exporter.export_snapshot(snapshot);
   CHECK_FALSE(exporter.shutdown(milliseconds(1000)));
   CHECK(server.requests() == requests);
-  CHECK(mentions(faults.text(), {"takt sync"}));
+  CHECK(mentions(errors.text(), {"takt sync"}));
 }
 
 TEST_CASE("what a server fails over remains, and the next delivery sends it", "[timed]") {
@@ -622,19 +624,19 @@ TEST_CASE("what a server fails over remains, and the next delivery sends it", "[
   const FakeRun live = sent_live(run, false);
   const std::string over = GENERATE("\"metrics\"", "\"params\"", "runs/update", "table.txt");
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
   server.fail_over(
       [&](const FakeRequest& request) { return contains(request.body, over) || contains(request.path, over); });
-  const MlflowDelivered first = deliver(folder, options_for(server));
+  const MlflowDelivered first = deliver(directory, options_for(server));
   INFO(over);
   CHECK(first.outcome == Outcome::some);
-  CHECK(contains(first.why, "takt sync " + folder + " tries that again"));
+  CHECK(contains(first.why, "takt sync " + directory + " tries that again"));
   CHECK(first.left_out == 0);
   CHECK(first.waiting > 0);
   CHECK(first.points == server.run().points.size());
   server.fail_over([](const FakeRequest&) { return false; });
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().points == live.points);
   CHECK(server.run().params == live.params);
   CHECK(server.run().files == live.files);
@@ -646,35 +648,35 @@ TEST_CASE("what a server refuses for good is left out, and not counted as delive
   const auto run = a_run(23, 20);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
   server.fail_over([](const FakeRequest& request) { return contains(request.body, "total/throughput/steps_per_s"); },
                    400);
-  const MlflowDelivered first = deliver(folder, options_for(server));
+  const MlflowDelivered first = deliver(directory, options_for(server));
   CHECK(first.outcome == Outcome::all);
   CHECK(first.left_out == 1);
   CHECK(first.points == live.points.size() - 1);
-  CHECK(deliver(folder, options_for(server)).left_out == 1);
-  const MlflowDelivered again = deliver(folder, options_for(server));
+  CHECK(deliver(directory, options_for(server)).left_out == 1);
+  const MlflowDelivered again = deliver(directory, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points == 0);
 }
 
 TEST_CASE("a delivery that cannot note how far it got sends nothing", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(19, 5));
+  const std::string directory = directory_with(scratch, a_run(19, 5));
   FakeMlflow server;
-  const std::string file = takt::detail::kMlflow.cursor_file(folder);
+  const std::string file = takt::detail::kMlflow.cursor_file(directory);
   REQUIRE(::mkdir((file + ".part").c_str(), 0700) == 0);
-  CHECK_THROWS_WITH(deliver(folder, options_for(server)), takt_test::containing(file));
+  CHECK_THROWS_WITH(deliver(directory, options_for(server)), takt_test::containing(file));
   CHECK(server.requests() == 0);
 }
 
 TEST_CASE("an exporter that the server will not have leaves the run to takt sync", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto run = a_run(20, 5);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeHttp refusing([](const FakeRequest&) {
     FakeAnswer answer;
     answer.status = 401;
@@ -684,12 +686,12 @@ TEST_CASE("an exporter that the server will not have leaves the run to takt sync
   options.tracking_uri = refusing.url();
   takt::MlflowExporter exporter(options);
   Snapshot snapshot = run.front();
-  snapshot.run.directory = folder;
+  snapshot.run.directory = directory;
   exporter.export_snapshot(snapshot);
   exporter.flush(milliseconds(60'000));
   exporter.export_snapshot(snapshot);
   FakeMlflow server;
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK_FALSE(exporter.shutdown(milliseconds(1000)));
 }
 
@@ -697,8 +699,8 @@ TEST_CASE("a run that has ended on the server was not killed, though its journal
   const bool noted = GENERATE(true, false);
   const auto run = a_run(21, 30);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, {run.begin(), run.end() - 1});
-  const std::string cursor = takt::detail::kMlflow.cursor_file(folder);
+  const std::string directory = directory_with(scratch, {run.begin(), run.end() - 1});
+  const std::string cursor = takt::detail::kMlflow.cursor_file(directory);
   FakeMlflow server;
   {
     MlflowClient client(options_for(server), quick());
@@ -711,7 +713,7 @@ TEST_CASE("a run that has ended on the server was not killed, though its journal
     text.replace(text.find("FINISHED"), 8, "");
     write_text(cursor, text);
   }
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().status == "FINISHED");
 }
 
@@ -719,20 +721,20 @@ TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoe
   auto run = a_run(27, 30);
   run.back().failed = run.back().killed = true;
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
   const bool live = GENERATE(true, false);
   if (live) {
     MlflowClient client(options_for(server), quick());
-    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(directory));
     for (const Snapshot& each : run) { client.take(each); }
     REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   } else {
-    CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+    CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   }
   CHECK(server.run().status == "KILLED");
   const std::size_t requests = server.requests();
-  const MlflowDelivered again = deliver(folder, options_for(server));
+  const MlflowDelivered again = deliver(directory, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points + again.was_there == 0);
   CHECK(server.requests() == requests + 1);  // for the run
@@ -743,21 +745,21 @@ TEST_CASE("a run that was taken for killed and has gone on is told again, with i
   const auto run = a_run(24, 80, true, GENERATE(false, true));
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
-  const std::string folder = scratch.path("rank-0-0-1");
-  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
-  takt::detail::JournalExporter journal(folder, plain_journal());
+  const std::string directory = scratch.path("rank-0-0-1");
+  REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
+  takt::detail::JournalExporter journal(directory, plain_journal());
   FakeMlflow server;
   for (std::size_t at = 0; at < run.size(); ++at) {
     REQUIRE(journal.export_snapshot(run[at]) == takt::ExportResult::ok);
     if (at != 40) { continue; }
-    REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
+    REQUIRE(deliver(directory, options_for(server)).outcome == Outcome::all);
     CHECK(server.run().status == "KILLED");
     CHECK(server.run().files.at("summary.json") == 1);
     const std::size_t requests = server.requests();
-    CHECK(deliver(folder, options_for(server)).points == 0);  // while it stays so
-    CHECK(server.requests() == requests + 1);                 // for the run
+    CHECK(deliver(directory, options_for(server)).points == 0);  // while it stays so
+    CHECK(server.requests() == requests + 1);                    // for the run
   }
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   const FakeRun both = server.run();
   CHECK(both.status == "FINISHED");
   CHECK(both.files.at("summary.json") == 2);
@@ -767,46 +769,46 @@ TEST_CASE("a run that was taken for killed and has gone on is told again, with i
   CHECK(std::includes(both.points.begin(), both.points.end(), live.points.begin(), live.points.end()));
 }
 
-TEST_CASE("the time line in the run folder is attached, whoever delivers", "[timed]") {
+TEST_CASE("the time line in the run directory is attached, whoever delivers", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(25, 5));
-  write_text(folder + "/trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
+  const std::string directory = directory_with(scratch, a_run(25, 5));
+  write_text(directory + "/trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
   FakeMlflow server;
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().files.count("trace.json") == 1);
 }
 
-TEST_CASE("no time line is attached but a file in the run folder that begins like one", "[timed]") {
-  const support::CaughtFaults faults;
+TEST_CASE("no time line is attached but a file in the run directory that begins like one", "[timed]") {
+  const support::CaughtErrors errors;
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(25, 5));
+  const std::string directory = directory_with(scratch, a_run(25, 5));
   write_text(scratch.path("secret"), "-----BEGIN OPENSSH PRIVATE KEY-----");
-  SECTION("a link") { REQUIRE(::symlink(scratch.path("secret").c_str(), (folder + "/trace.json").c_str()) == 0); }
+  SECTION("a link") { REQUIRE(::symlink(scratch.path("secret").c_str(), (directory + "/trace.json").c_str()) == 0); }
   SECTION("a secret under that name") {
-    REQUIRE(::link(scratch.path("secret").c_str(), (folder + "/trace.json").c_str()) == 0);
+    REQUIRE(::link(scratch.path("secret").c_str(), (directory + "/trace.json").c_str()) == 0);
   }
   FakeMlflow server;
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().files.count("trace.json") == 0);
-  CHECK(mentions(faults.text(), {"trace.json"}));
+  CHECK(mentions(errors.text(), {"trace.json"}));
 }
 
 TEST_CASE("with the note of another run nothing is sent", "[timed]") {
   const Scratch scratch;
   const Scratch elsewhere;
-  const std::string folder = folder_with(scratch, a_run(25, 5));
+  const std::string directory = directory_with(scratch, a_run(25, 5));
   auto run = a_run(26, 5);
   for (Snapshot& each : run) { each.run.id = "another"; }
-  const std::string other = folder_with(elsewhere, run);
+  const std::string other = directory_with(elsewhere, run);
   FakeMlflow server;
   CHECK(deliver(other, options_for(server)).outcome == Outcome::all);
   const std::string note = read_text(takt::detail::kMlflow.cursor_file(other));
-  write_text(takt::detail::kMlflow.cursor_file(folder), note);
+  write_text(takt::detail::kMlflow.cursor_file(directory), note);
   const std::size_t requests = server.requests();
-  CHECK_THROWS_WITH(deliver(folder, options_for(server)),
+  CHECK_THROWS_WITH(deliver(directory, options_for(server)),
                     takt_test::containing("another") && takt_test::containing("emove"));
   CHECK(server.requests() == requests);
-  CHECK(read_text(takt::detail::kMlflow.cursor_file(folder)) == note);
+  CHECK(read_text(takt::detail::kMlflow.cursor_file(directory)) == note);
 }
 
 TEST_CASE("what follows a gap in the journal arrives, whatever was delivered before", "[timed]") {
@@ -818,27 +820,27 @@ TEST_CASE("what follows a gap in the journal arrives, whatever was delivered bef
   }
   const FakeRun live = sent_live(gapped, true);
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, gapped);
+  const std::string directory = directory_with(scratch, gapped);
   FakeMlflow server;
   {
     MlflowClient client(options_for(server, true), quick());
-    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(directory));
     for (std::size_t at = 0; at < 40; ++at) { client.take(run[at]); }
     client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
   }
-  CHECK(deliver(folder, options_for(server, true)).outcome == Outcome::all);
+  CHECK(deliver(directory, options_for(server, true)).outcome == Outcome::all);
   const FakeRun both = server.run();
   CHECK(std::includes(both.points.begin(), both.points.end(), live.points.begin(), live.points.end()));
 }
 
 TEST_CASE("no credentials in what is written beside the journal, and nobody else may read it", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(11, 10));
+  const std::string directory = directory_with(scratch, a_run(11, 10));
   FakeMlflow server;
   MlflowOptions options = options_for(server);
   options.tracking_uri.insert(options.tracking_uri.find("//") + 2, "us3r:p4ssword@");
-  REQUIRE(deliver(folder, options).outcome == Outcome::all);
-  const std::string file = takt::detail::kMlflow.cursor_file(folder);
+  REQUIRE(deliver(directory, options).outcome == Outcome::all);
+  const std::string file = takt::detail::kMlflow.cursor_file(directory);
   const std::string text = read_text(file);
   CHECK(contains(text, "\"run_id\":\"r0\""));
   CHECK_FALSE(contains(text, "us3r"));
@@ -847,26 +849,26 @@ TEST_CASE("no credentials in what is written beside the journal, and nobody else
   struct stat status = {};
   REQUIRE(::stat(file.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777U) == 0600U);
-  CHECK(::access(takt::detail::kMlflow.lease_file(folder).c_str(), F_OK) != 0);
+  CHECK(::access(takt::detail::kMlflow.lease_file(directory).c_str(), F_OK) != 0);
 }
 
 TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send things twice", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(12, 5));
+  const std::string directory = directory_with(scratch, a_run(12, 5));
   FakeMlflow server;
   const std::string text =
       GENERATE("", "{}", "{\"schema\":\"takt-mlflow/2\"}", "{\"schema\":\"takt-mlflow/3\"}", "[1,2", "null");
-  write_text(takt::detail::kMlflow.cursor_file(folder), text);
-  CHECK_THROWS_WITH(deliver(folder, options_for(server)), takt_test::containing("emove"));
+  write_text(takt::detail::kMlflow.cursor_file(directory), text);
+  CHECK_THROWS_WITH(deliver(directory, options_for(server)), takt_test::containing("emove"));
   CHECK(server.requests() == 0);
-  CHECK(::access(takt::detail::kMlflow.lease_file(folder).c_str(), F_OK) != 0);
+  CHECK(::access(takt::detail::kMlflow.lease_file(directory).c_str(), F_OK) != 0);
 }
 
 TEST_CASE("a delivery whose lease is taken over during a request leaves the cursor to the other process", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(14, 5));
-  const std::string lease = takt::detail::kMlflow.lease_file(folder);
-  const std::string cursor = takt::detail::kMlflow.cursor_file(folder);
+  const std::string directory = directory_with(scratch, a_run(14, 5));
+  const std::string lease = takt::detail::kMlflow.lease_file(directory);
+  const std::string cursor = takt::detail::kMlflow.cursor_file(directory);
   FakeMlflow server([&](std::size_t request) {
     if (request == 2) {
       ::unlink(lease.c_str());
@@ -875,7 +877,7 @@ TEST_CASE("a delivery whose lease is taken over during a request leaves the curs
     }
     return FakeMlflow::Mood::good;
   });
-  const takt::cli::MlflowDelivered delivered = deliver(folder, options_for(server));
+  const takt::cli::MlflowDelivered delivered = deliver(directory, options_for(server));
   CHECK(delivered.outcome == Outcome::some);
   CHECK(contains(delivered.why, "another process has taken it over"));
   CHECK(read_text(cursor) == "theirs");
@@ -884,8 +886,8 @@ TEST_CASE("a delivery whose lease is taken over during a request leaves the curs
 
 TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, a_run(13, 5));
-  const std::string file = takt::detail::kMlflow.lease_file(folder);
+  const std::string directory = directory_with(scratch, a_run(13, 5));
+  const std::string file = takt::detail::kMlflow.lease_file(directory);
   FakeMlflow server;
   struct Case {
     std::string text;
@@ -912,7 +914,7 @@ TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
     times[0].tv_sec -= each.age_s;
     times[1] = times[0];
     REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
-    const MlflowDelivered delivered = deliver(folder, options_for(server));
+    const MlflowDelivered delivered = deliver(directory, options_for(server));
     CHECK(delivered.outcome == (each.free ? Outcome::all : Outcome::busy));
     CHECK((::access(file.c_str(), F_OK) != 0) == each.free);
   }
@@ -922,13 +924,13 @@ TEST_CASE("of a run with ranks, rank 0 speaks, unless all are to", "[timed]") {
   auto run = a_run(14, 5);
   for (Snapshot& each : run) { each.run.rank = 3; }
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
+  const std::string directory = directory_with(scratch, run);
   FakeMlflow server;
-  CHECK(deliver(folder, options_for(server)).outcome == Outcome::not_sent);
+  CHECK(deliver(directory, options_for(server)).outcome == Outcome::not_sent);
   CHECK(server.requests() == 0);
   MlflowOptions all = options_for(server);
   all.all_ranks = true;
-  CHECK(deliver(folder, all).outcome == Outcome::all);
+  CHECK(deliver(directory, all).outcome == Outcome::all);
 }
 
 TEST_CASE("settled numbers are cut off behind one") {
@@ -971,9 +973,9 @@ TEST_CASE("what a full disk has kept out of the journal is told by takt sync, li
   for (Snapshot& each : run) { each.losses.clear(); }
   if (lost) { run.back().losses = {{"not_exported", "journal", 17}, {"not_exported", "mlflow", 5}}; }
   const Scratch scratch;
-  const std::string folder = folder_with(scratch, run);
-  CHECK(takt::cli::tell_lost(folder, "run: ") == lost);
-  CHECK(takt::cli::tell_lost(folder, "run: ") == lost);
+  const std::string directory = directory_with(scratch, run);
+  CHECK(takt::cli::report_lost(directory, "run: ") == lost);
+  CHECK(takt::cli::report_lost(directory, "run: ") == lost);
   CHECK_FALSE(takt::detail::lost_records(run.back().losses).any());
   if (lost) { CHECK(takt::detail::lost_before_journal(run.back().losses).words() == "17 steps or metrics"); }
 }

@@ -6,10 +6,10 @@
 #include "findings/step_history.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_mlflow.hpp"
 #include "support/mentions.hpp"
-#include "support/rank_folders.hpp"
+#include "support/rank_directories.hpp"
 #include "support/sample_job.hpp"
 
 #include <atomic>
@@ -30,7 +30,7 @@ namespace {
 
 const char* const kBackward = "total/ranks/time/Batch/Backward/";
 /// Which ranks there are, and that 10 steps are too few of 30 to compare them.
-bool tells_of_all_ranks(const std::string& text) {
+bool reports_of_all_ranks(const std::string& text) {
   return text.rfind("4 of 4\n", 0) == 0 && mentions(text, {"10", "30"});
 }
 
@@ -40,14 +40,14 @@ MlflowOptions mlflow_job_options_for(const FakeMlflow& server) {
   return options;
 }
 
-MlflowDelivered mlflow_job_sync(const RankFolders& folders, const FakeMlflow& server,
-                                milliseconds patience = milliseconds(60'000)) {
+MlflowDelivered mlflow_job_sync(const RankDirectories& directories, const FakeMlflow& server,
+                                milliseconds timeout = milliseconds(60'000)) {
   takt::detail::SenderTimes times;
   times.connect = times.total = milliseconds(20'000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
-  const auto of_call = std::make_shared<takt::cli::Patience>(patience);
-  return MlflowDelivery(folders.folder(0), mlflow_job_options_for(server), of_call, times).run();
+  const auto of_call = std::make_shared<takt::cli::IdleTimeout>(timeout);
+  return MlflowDelivery(directories.directory(0), mlflow_job_options_for(server), of_call, times).run();
 }
 
 /// The values of a metric, as they came.
@@ -70,10 +70,10 @@ double latest_of(const FakeRun& run, const std::string& name) {
 }
 
 /// As the program's own exporter does it, with figures that takt::mpi::reduce() has brought.
-bool end_live(const RankFolders& folders, const FakeMlflow& server, std::shared_ptr<const takt::Job> job) {
+bool end_live(const RankDirectories& directories, const FakeMlflow& server, std::shared_ptr<const takt::Job> job) {
   takt::MlflowExporter exporter(mlflow_job_options_for(server));
   Snapshot snapshot = snapshot_of_rank(0, 4);
-  snapshot.run.directory = folders.folder(0);
+  snapshot.run.directory = directories.directory(0);
   snapshot.job = std::move(job);
   takt::StepHistory history;
   history.add(snapshot);
@@ -85,12 +85,12 @@ bool end_live(const RankFolders& folders, const FakeMlflow& server, std::shared_
 }  // namespace
 
 TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second time nothing", "[timed]") {
-  const support::CaughtFaults faults;
-  const RankFolders folders(4, 4);
+  const support::CaughtErrors errors;
+  const RankDirectories directories(4, 4);
   FakeMlflow server;
-  const MlflowDelivered first = mlflow_job_sync(folders, server);
+  const MlflowDelivered first = mlflow_job_sync(directories, server);
   CHECK(first.outcome == Outcome::all);
-  CHECK(first.remark.empty());
+  CHECK(first.warning.empty());
   const FakeRun run = server.run();
   CHECK(values_of(run, kBackward + std::string("mean_s")) == std::vector<double>{11.5});
   CHECK(values_of(run, kBackward + std::string("min_s")) == std::vector<double>{10});
@@ -99,8 +99,8 @@ TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second ti
   CHECK(values_of(run, kBackward + std::string("ranks")) == std::vector<double>{4});
   CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4});
   CHECK(values_of(run, "total/job/missing_ranks") == std::vector<double>{0});
-  CHECK(tells_of_all_ranks(run.tags.at("takt.ranks")));
-  const MlflowDelivered second = mlflow_job_sync(folders, server);
+  CHECK(reports_of_all_ranks(run.tags.at("takt.ranks")));
+  const MlflowDelivered second = mlflow_job_sync(directories, server);
   CHECK(second.outcome == Outcome::all);
   CHECK(second.points == 0);
   CHECK(server.run().points == run.points);
@@ -108,13 +108,13 @@ TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second ti
 }
 
 TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does not send", "[timed]") {
-  const RankFolders folders(4, 4);
+  const RankDirectories directories(4, 4);
   FakeMlflow server;
-  CHECK(end_live(folders, server, shared_job(4)));
+  CHECK(end_live(directories, server, shared_job(4)));
   const FakeRun live = server.run();
   CHECK(values_of(live, "total/ranks/time/Batch/Forward/mean_s") == std::vector<double>{9});
   CHECK(live.tags.at("takt.ranks") == "4 of 4");
-  const MlflowDelivered later = mlflow_job_sync(folders, server);
+  const MlflowDelivered later = mlflow_job_sync(directories, server);
   CHECK(later.outcome == Outcome::all);
   CHECK(later.points == 0);
   CHECK(server.run().points == live.points);
@@ -122,11 +122,11 @@ TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does
   CHECK(server.run().tags.at("takt.findings") == live.tags.at("takt.findings"));
 }
 
-TEST_CASE("MLflow over ranks: of ranks that rank 0 has told of, nobody asks where their folders are", "[timed]") {
-  const RankFolders folders(4, 2);
+TEST_CASE("MLflow over ranks: of ranks that rank 0 has told of, nobody asks where their directories are", "[timed]") {
+  const RankDirectories directories(4, 2);
   FakeMlflow server;
-  CHECK(end_live(folders, server, shared_job(4)));
-  CHECK(mlflow_job_sync(folders, server).remark.empty());
+  CHECK(end_live(directories, server, shared_job(4)));
+  CHECK(mlflow_job_sync(directories, server).warning.empty());
 }
 
 TEST_CASE("MLflow over ranks: figures of as many ranks or fewer do not follow others that are there", "[timed]") {
@@ -149,50 +149,50 @@ TEST_CASE("MLflow over ranks: figures of as many ranks or fewer do not follow ot
 
 TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as later points of the same metrics",
           "[timed]") {
-  const RankFolders folders(4, 4);
+  const RankDirectories directories(4, 4);
   FakeMlflow server;
-  CHECK(end_live(folders, server, shared_job(3, {3})));
+  CHECK(end_live(directories, server, shared_job(3, {3})));
   CHECK(server.run().tags.at("takt.ranks") == "3 of 4; missing: 3");
-  const MlflowDelivered later = mlflow_job_sync(folders, server);
+  const MlflowDelivered later = mlflow_job_sync(directories, server);
   CHECK(later.points == 2 + 3 * 6);
   const FakeRun run = server.run();
   CHECK(latest_of(run, "total/ranks/time/Batch/ranks") == 4);
   CHECK(latest_of(run, "total/job/missing_ranks") == 0);
   CHECK(values_of(run, "total/job/missing_ranks").size() == 2);
-  CHECK(tells_of_all_ranks(run.tags.at("takt.ranks")));
-  CHECK(mlflow_job_sync(folders, server).points == 0);
+  CHECK(reports_of_all_ranks(run.tags.at("takt.ranks")));
+  CHECK(mlflow_job_sync(directories, server).points == 0);
   CHECK(server.run().points == run.points);
 }
 
 TEST_CASE("MLflow over ranks: those of a rank that still runs come when it has ended", "[timed]") {
-  RankFolders folders(3, 2);
-  folders.add(2, RankState::runs);
+  RankDirectories directories(3, 2);
+  directories.add(2, RankState::runs);
   FakeMlflow server;
-  const MlflowDelivered first = mlflow_job_sync(folders, server);
+  const MlflowDelivered first = mlflow_job_sync(directories, server);
   CHECK(first.outcome == Outcome::so_far);
-  CHECK(contains(first.remark, "ranks 2"));
+  CHECK(contains(first.warning, "ranks 2"));
   CHECK(server.run().status == "FINISHED");  // rank 0 is
   CHECK(server.run().history.count("total/job/world_size") == 0);
-  folders.add(2);
-  const MlflowDelivered second = mlflow_job_sync(folders, server);
+  directories.add(2);
+  const MlflowDelivered second = mlflow_job_sync(directories, server);
   CHECK(second.outcome == Outcome::all);
   CHECK(second.points == 2 + 3 * 6);
-  CHECK(mlflow_job_sync(folders, server).points == 0);
+  CHECK(mlflow_job_sync(directories, server).points == 0);
 }
 
 TEST_CASE("MLflow over ranks: wherever a delivery stops, the next one goes on, each point once", "[timed]") {
   std::uint64_t were_there = 0;
   for (std::size_t away_from = 0; away_from < 8; ++away_from) {
-    const RankFolders folders(4, 4);
+    const RankDirectories directories(4, 4);
     std::atomic<bool> back{false};
     FakeMlflow server([&](std::size_t number) {
       if (back || number < away_from) { return Mood::good; }
       return number > away_from ? Mood::away : away_from % 2 == 0 ? Mood::deaf_reply : Mood::half;
     });
-    mlflow_job_sync(folders, server, milliseconds(400));
+    mlflow_job_sync(directories, server, milliseconds(400));
     back = true;
     INFO("away from request " << away_from);
-    const MlflowDelivered second = mlflow_job_sync(folders, server);
+    const MlflowDelivered second = mlflow_job_sync(directories, server);
     CHECK(second.outcome == Outcome::all);
     were_there += second.was_there;
     const FakeRun run = server.run();
@@ -204,36 +204,36 @@ TEST_CASE("MLflow over ranks: wherever a delivery stops, the next one goes on, e
 }
 
 TEST_CASE("MLflow over ranks: a part of what rank 0 had is followed by the whole from the files", "[timed]") {
-  const support::CaughtFaults faults;
-  const RankFolders folders(4, 4);
+  const support::CaughtErrors errors;
+  const RankDirectories directories(4, 4);
   FakeMlflow server;
   server.fail_over([](const FakeRequest& request) { return contains(request.body, "Batch/Forward/max_s"); }, 500);
-  CHECK_FALSE(end_live(folders, server, shared_job(4)));
+  CHECK_FALSE(end_live(directories, server, shared_job(4)));
   CHECK(server.run().history.count("total/job/world_size") == 1);
   CHECK(server.run().history.count("total/ranks/time/Batch/Forward/max_s") == 0);
   server.fail_over([](const FakeRequest&) { return false; });
-  CHECK(mlflow_job_sync(folders, server).outcome == Outcome::all);
+  CHECK(mlflow_job_sync(directories, server).outcome == Outcome::all);
   const FakeRun run = server.run();
   CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4, 4});
   CHECK(latest_of(run, "total/ranks/time/Batch/max_s") == 90);
   CHECK(latest_of(run, kBackward + std::string("max_s")) == 13);
-  CHECK(mlflow_job_sync(folders, server).points == 0);
+  CHECK(mlflow_job_sync(directories, server).points == 0);
 }
 
 TEST_CASE(
     "MLflow over ranks: a cursor of a version that knew no figures over ranks, or of anybody's making, is gone on with",
     "[timed]") {
-  const RankFolders folders(4, 4);
+  const RankDirectories directories(4, 4);
   FakeMlflow server;
-  REQUIRE(mlflow_job_sync(folders, server).outcome == Outcome::all);
-  const std::string file = takt::detail::kMlflow.cursor_file(folders.folder(0));
+  REQUIRE(mlflow_job_sync(directories, server).outcome == Outcome::all);
+  const std::string file = takt::detail::kMlflow.cursor_file(directories.directory(0));
   nlohmann::json cursor = nlohmann::json::parse(read_text(file));
   REQUIRE(cursor["job_ranks"] == 4);
   SECTION("an older version") {
     for (const char* const name : {"job_ranks", "job_points", "job_hash", "job_time_ms"}) { cursor.erase(name); }
     cursor["settled"].erase("job");
     write_text(file, cursor.dump());
-    const MlflowDelivered again = mlflow_job_sync(folders, server);
+    const MlflowDelivered again = mlflow_job_sync(directories, server);
     CHECK(again.outcome == Outcome::all);
     CHECK(again.points == 0);
     CHECK(again.was_there == 2 + 3 * 6);
@@ -244,7 +244,7 @@ TEST_CASE(
     cursor["job_points"] = ~std::uint64_t{0};
     cursor["job_time_ms"] = std::numeric_limits<std::int64_t>::max();
     write_text(file, cursor.dump());
-    CHECK(mlflow_job_sync(folders, server).outcome == Outcome::all);
+    CHECK(mlflow_job_sync(directories, server).outcome == Outcome::all);
   }
   CHECK(server.run().sent_twice == 0);
 }

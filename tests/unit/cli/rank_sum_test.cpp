@@ -132,46 +132,46 @@ TEST_CASE("what several ranks have sampled counts once, by the one that did so f
     Snapshot& snapshot = ranks.back();
     snapshot.run.host = rank < 2 ? "node0" : "node1";
     const Snapshot sampled = sampled_snapshot(4 + rank % 2, 600);
-    snapshot.meters = sampled.meters;
-    snapshot.meters[2].id = "process " + std::to_string(rank);
+    snapshot.sensors = sampled.sensors;
+    snapshot.sensors[2].id = "process " + std::to_string(rank);
     snapshot.step_energies = sampled.step_energies;
     snapshot.region_energies = sampled.region_energies;
     snapshot.unsampled = sampled.unsampled;
   }
   // Each rank of node1 has a GPU of its own.
-  ranks[3].meters[0].id = "another";
+  ranks[3].sensors[0].id = "another";
   const Snapshot sum = sum_of(ranks);
   // A GPU of node0 and two of node1, the processors and the machine of each, and four processes.
-  REQUIRE(sum.meters.size() == 3 + 2 + 2 + 4);
-  CHECK(sum.meters[0].name == "rank 1, cuda 0");
-  CHECK(sum.meters[0].energy.joules == 1500);
-  CHECK(sum.meters[1].name == "node0, processors");
-  CHECK(sum.meters[2].name == "rank 0, process");
+  REQUIRE(sum.sensors.size() == 3 + 2 + 2 + 4);
+  CHECK(sum.sensors[0].name == "rank 1, cuda 0");
+  CHECK(sum.sensors[0].energy.joules == 1500);
+  CHECK(sum.sensors[1].name == "node0, processors");
+  CHECK(sum.sensors[2].name == "rank 0, process");
   CHECK(sum.unsampled.size() == 1);
   // The energy of steps is that of the same rank: of its series, and its meter.
   REQUIRE(sum.step_energies.size() == 3 + 2);
   for (const takt::StepEnergy& each : sum.step_energies) {
     REQUIRE(each.series < sum.series.size());
-    REQUIRE(each.meter < sum.meters.size());
+    REQUIRE(each.sensor < sum.sensors.size());
   }
   CHECK(sum.step_energies[0].series == 1);
   CHECK(sum.step_energies[0].joules == 1500);
   CHECK(sum.region_energies.size() == 3 + 2);
-  const takt::detail::EnergyOfSteps steps = takt::detail::energy_of_steps(sum, takt::Meter::Kind::device);
+  const takt::detail::EnergyOfSteps steps = takt::detail::energy_of_steps(sum, takt::Sensor::Kind::device);
   CHECK(steps.joules_a_step == Approx((1500 + 1200 + 1500) / 600.0));
 }
 
 TEST_CASE("meters and energies of a damaged journal lead nowhere else when ranks are added up") {
   Snapshot odd = rank_with(0, {});
-  odd.meters = {takt::Meter(), takt::Meter()};
-  odd.meters[0].first_ns = std::numeric_limits<std::int64_t>::max();
-  odd.meters[0].last_ns = std::numeric_limits<std::int64_t>::min();
+  odd.sensors = {takt::Sensor(), takt::Sensor()};
+  odd.sensors[0].first_ns = std::numeric_limits<std::int64_t>::max();
+  odd.sensors[0].last_ns = std::numeric_limits<std::int64_t>::min();
   odd.step_energies.resize(1);
-  odd.step_energies[0].meter = 7;
+  odd.step_energies[0].sensor = 7;
   odd.region_energies.resize(1);
-  odd.region_energies[0].meter = 7;
+  odd.region_energies[0].sensor = 7;
   const Snapshot sum = sum_of({odd, odd});
-  CHECK(sum.meters.size() == 4);  // without an id each is another one
+  CHECK(sum.sensors.size() == 4);  // without an id each is another one
   CHECK(sum.step_energies.empty());
   CHECK(sum.region_energies.empty());
 }

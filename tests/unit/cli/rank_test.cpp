@@ -5,7 +5,7 @@
 #include <takt/error.hpp>
 
 #include "base/other_process.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "journal/journal_state.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
@@ -47,8 +47,8 @@ Snapshot run_of(const std::string& host, std::int64_t pid, bool finished = false
   return snapshot;
 }
 
-void write_journal(const std::string& folder, const Snapshot& snapshot) {
-  takt::detail::JournalExporter exporter(folder, plain_journal());
+void write_journal(const std::string& directory, const Snapshot& snapshot) {
+  takt::detail::JournalExporter exporter(directory, plain_journal());
   Snapshot beginning;
   beginning.run = snapshot.run;
   exporter.begin(beginning);
@@ -56,12 +56,12 @@ void write_journal(const std::string& folder, const Snapshot& snapshot) {
 }
 
 /// As if nothing had been written for so long.
-void age(const std::string& folder, long seconds) {
+void age(const std::string& directory, long seconds) {
   timespec times[2] = {};
   ::clock_gettime(CLOCK_REALTIME, &times[0]);
   times[0].tv_sec -= seconds;
   times[1] = times[0];
-  REQUIRE(::utimensat(AT_FDCWD, (folder + "/journal-00000.tjl").c_str(), times, 0) == 0);
+  REQUIRE(::utimensat(AT_FDCWD, (directory + "/journal-00000.tjl").c_str(), times, 0) == 0);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ TEST_CASE("a journal without an end, of a process that is gone: it died in its i
 TEST_CASE("whether a silent process is given up goes by the clock that gives its files their times") {
   const Scratch scratch;
   write_journal(scratch.path("."), run_of("elsewhere", kNobody));
-  const takt::detail::FolderFiles files(scratch.path("."));
+  const takt::detail::DirectoryFiles files(scratch.path("."));
   CHECK_FALSE(takt::cli::is_given_up(files));
   age(scratch.path("."), 900);  // or this machine's clock is ahead
   timespec now = {};
@@ -94,10 +94,10 @@ TEST_CASE("whether a silent process is given up goes by the clock that gives its
 
 TEST_CASE("of a process that died before its first state was written it is not told where") {
   const Scratch scratch;
-  const auto begin = [&](const std::string& folder, const Snapshot& snapshot) {
-    REQUIRE(::mkdir(scratch.path(folder).c_str(), 0700) == 0);
-    takt::detail::JournalExporter(scratch.path(folder), plain_journal()).begin(snapshot);
-    return takt::cli::describe(takt::cli::read_rank(scratch.path(folder)));
+  const auto begin = [&](const std::string& directory, const Snapshot& snapshot) {
+    REQUIRE(::mkdir(scratch.path(directory).c_str(), 0700) == 0);
+    takt::detail::JournalExporter(scratch.path(directory), plain_journal()).begin(snapshot);
+    return takt::cli::describe(takt::cli::read_rank(scratch.path(directory)));
   };
   Snapshot snapshot = run_of(this_host(), kNobody);  // a region is open when the Session begins
   CHECK(mentions(begin("open", snapshot), {"died", "does not say where"}));
@@ -174,7 +174,7 @@ TEST_CASE("an end is an end, whoever may live") {
 TEST_CASE("the golden text of endings holds each of them") {
   Rank rank;
   rank.snapshot = run_of("elsewhere", kNobody);
-  rank.sign_unix_ns = 4'000'000'000'000'000'000;  // to come, so that it was just now
+  rank.heartbeat_unix_ns = 4'000'000'000'000'000'000;  // to come, so that it was just now
   std::string text;
   for (const std::uint64_t states : {1U, 2U}) {
     rank.states = states;
@@ -283,8 +283,8 @@ TEST_CASE("a process that has ended is gone, also while nobody has waited for it
   const std::int64_t future = std::int64_t{1} << 62U;
   const pid_t child = ::fork();
   if (child == 0) { ::_exit(0); }
-  siginfo_t told = {};
-  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
+  siginfo_t reported = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &reported, WEXITED | WNOWAIT) == 0);
   CHECK(takt::detail::life_of(this_host(), child, future, std::nullopt) == Life::gone);
   CHECK(::waitpid(child, nullptr, 0) == child);
 }
@@ -309,8 +309,8 @@ TEST_CASE("a process whose main() has left by pthread_exit is alive while a thre
   while (!contains(read_text(file), ") Z ")) { std::this_thread::yield(); }
   CHECK(takt::detail::life_of(this_host(), child, future, std::nullopt) == Life::alive);
   ::close(ends[1]);
-  siginfo_t told = {};
-  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
+  siginfo_t reported = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &reported, WEXITED | WNOWAIT) == 0);
   CHECK(takt::detail::life_of(this_host(), child, future, std::nullopt) == Life::gone);
   CHECK(::waitpid(child, nullptr, 0) == child);
 }
@@ -361,7 +361,7 @@ TEST_CASE("an exception that speaks of paths or threads that cannot be is unread
   CHECK(left.empty());
 }
 
-TEST_CASE("a folder without a journal is described by what is in it") {
+TEST_CASE("a directory without a journal is described by what is in it") {
   const Scratch scratch;
   const auto why = [&scratch] { return takt::cli::why_unreadable(takt::cli::read_rank(scratch.path("."))); };
   CHECK(mentions(why(), {scratch.path("."), "empty"}));
@@ -373,12 +373,12 @@ TEST_CASE("a folder without a journal is described by what is in it") {
   CHECK(mentions(why(), {scratch.path("."), "TAKT_JOURNAL=0", "summary.json"}));
 }
 
-TEST_CASE("a folder in which no run is found is described by what is in it") {
+TEST_CASE("a directory in which no run is found is described by what is in it") {
   const Scratch scratch;
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   const auto why = [&] {
     try {
-      takt::cli::rank_folders({scratch.path(".")}, remarks);
+      takt::cli::rank_directories({scratch.path(".")}, warnings);
     } catch (const takt::Error& error) { return std::string(error.what()); }
     return std::string();
   };

@@ -5,9 +5,9 @@
 #include "cli/commands.hpp"
 #include "cli/rank.hpp"
 #include "cli/report.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_directory.hpp"
 #include "support/catch.hpp"
-#include "support/rank_folders.hpp"
+#include "support/rank_directories.hpp"
 
 #include <array>
 #include <atomic>
@@ -81,13 +81,13 @@ TEST_CASE("Ranks ahead: several are read at the same time, and no more than one 
   RunReader reader = reader_of(40, 2);
   std::mutex mutex;
   std::set<std::thread::id> readers;
-  std::atomic<int> begun{0};
+  std::atomic<int> started{0};
   std::atomic<int> both{0};
   int taken = 0;
   reader.read(
       reader.runs().front(),
       [&](const RunProcess& each) {
-        ++begun;
+        ++started;
         // The first two wait for each other: one thread alone would wait for itself.
         if (each.place < 2) {
           ++both;
@@ -97,7 +97,7 @@ TEST_CASE("Ranks ahead: several are read at the same time, and no more than one 
         readers.insert(std::this_thread::get_id());
         return rank_of(each);
       },
-      [&](Rank&& /*rank*/) { CHECK(begun <= ++taken + 2 + kHeldBack); });
+      [&](Rank&& /*rank*/) { CHECK(started <= ++taken + 2 + kHeldBack); });
   CHECK(taken == 40);
   CHECK(both == 2);
   const std::lock_guard<std::mutex> lock(mutex);
@@ -128,30 +128,30 @@ TEST_CASE("Ranks ahead: what reading a rank throws is thrown where it is its tur
 TEST_CASE("Ranks ahead: who takes none, or stops in the midst, waits for what is under way alone") {
   RunReader reader = reader_of(1000, 3);
   const int wanted = GENERATE(0, 1, 7);
-  std::atomic<int> begun{0};
+  std::atomic<int> started{0};
   int taken = 0;
   const auto read = [&](const RunProcess& each) {
-    ++begun;
+    ++started;
     return rank_of(each);
   };
   const auto use = [&](Rank&& /*rank*/) {
     if (taken++ == wanted) { throw std::runtime_error("enough"); }
   };
   CHECK_THROWS_WITH(reader.read(reader.runs().front(), read, use), "enough");
-  CHECK(begun <= wanted + 1 + 3 + kHeldBack);
+  CHECK(started <= wanted + 1 + 3 + kHeldBack);
 }
 
 TEST_CASE("Ranks ahead: a report of ranks that are read at the same time is that of each, and tells all that is bad") {
   constexpr int kRanks = 24;
-  takt_test::RankFolders ranks(kRanks, kRanks);
+  takt_test::RankDirectories ranks(kRanks, kRanks);
   for (int rank = 8; rank < 16; ++rank) {
-    std::ofstream(ranks.folder(rank) + "/trials.json") << "{";
-    std::ofstream(ranks.folder(rank) + "/results.json") << "{";
+    std::ofstream(ranks.directory(rank) + "/trials.json") << "{";
+    std::ofstream(ranks.directory(rank) + "/results.json") << "{";
   }
-  takt::cli::ReportWishes wishes;
-  wishes.form = takt::cli::ReportForm::json;
-  RunReader reader(takt::cli::rank_folders({ranks.run()}));
-  const std::vector<takt::cli::RunReport> reports = takt::cli::read_reports(reader, wishes, kRanks);
+  takt::cli::ReportOptions options;
+  options.form = takt::cli::ReportForm::json;
+  RunReader reader(takt::cli::rank_directories({ranks.run()}));
+  const std::vector<takt::cli::RunReport> reports = takt::cli::read_reports(reader, options, kRanks);
   CHECK_FALSE(reader.all());
   CHECK(reader.not_read().size() == 2 * 8);
   REQUIRE(reports.size() == 1);

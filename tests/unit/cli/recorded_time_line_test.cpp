@@ -62,15 +62,15 @@ std::string trace_file_of(const Scratch& scratch, int rank) {
 }
 
 /// As the exporter of this rank has left it; of one that was killed, as trace.json.part.
-void record(const Scratch& scratch, takt::Snapshot rank, bool finished = true, std::uint64_t most = kNoLimit) {
+void record(const Scratch& scratch, takt::Snapshot rank, bool finished = true, std::uint64_t max = kNoLimit) {
   rank.finished = finished;
-  takt::TraceExporter exporter(trace_file_of(scratch, rank.run.rank), most);
+  takt::TraceExporter exporter(trace_file_of(scratch, rank.run.rank), max);
   REQUIRE(exporter.export_snapshot(rank) == takt::ExportResult::ok);
 }
 
 struct Written {
   json trace;
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   bool all = false;
 
   /// Names of the slices of a rank, in order.
@@ -90,14 +90,14 @@ struct Written {
 };
 
 Written written(const Scratch& scratch, std::size_t ranks = 2) {
-  std::vector<takt::cli::RankFolder> folders;
+  std::vector<takt::cli::RankDirectory> directories;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    folders.emplace_back(scratch.path("run/rank-" + std::to_string(rank)));
+    directories.emplace_back(scratch.path("run/rank-" + std::to_string(rank)));
   }
   const std::string file = scratch.path("job.json");
   takt::cli::JobTrace line(file);
-  line.write(takt::cli::read_aligned(folders));
-  Written result{json::parse(read_text(file)), line.remarks(), line.all()};
+  line.write(takt::cli::read_aligned(directories));
+  Written result{json::parse(read_text(file)), line.warnings(), line.all()};
   std::uint64_t slices = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) { slices += result.slices(static_cast<int>(rank)).size(); }
   CHECK(line.slices() == slices);
@@ -134,9 +134,9 @@ void check_refused(const RecordedJob& job, const std::string& fact) {
   const Written found = written(job.scratch);
   CHECK(found.names(1) == step_names(0, RecordedJob::kSteps));
   CHECK_FALSE(found.of_rank(1).contains("recorded"));
-  REQUIRE(found.remarks.size() == 1);
-  CHECK(contains(found.remarks[0], "rank-1/trace.json"));
-  CHECK(mentions(found.remarks[0], {fact}));
+  REQUIRE(found.warnings.size() == 1);
+  CHECK(contains(found.warnings[0], "rank-1/trace.json"));
+  CHECK(mentions(found.warnings[0], {fact}));
   CHECK_FALSE(found.all);
   CHECK(takt::cli::trace(job.scratch.path("run"), job.scratch.path("job.json"), -1) == 1);
 }
@@ -151,7 +151,7 @@ TEST_CASE("takt trace: regions that ranks have recorded land where their steps d
   for (const std::size_t rank : {0U, 1U}) { record(scratch, with_regions(job.rank(rank), kSteps)); }
   const Written found = written(scratch, 3);
   CHECK(found.all);
-  CHECK(found.remarks.empty());
+  CHECK(found.warnings.empty());
   for (const int rank : {0, 1}) {
     const std::vector<json> slices = found.slices(rank);
     REQUIRE(slices.size() == 2 * kSteps);  // and no step once more
@@ -189,8 +189,8 @@ TEST_CASE("takt trace: behind the end of a recorded time line stand the steps of
   CHECK(recorded["slices"] == 60);
   CHECK(recorded["file"] == (full ? "trace.json" : "trace.json.part"));
   CHECK(recorded["dropped_spans"] == (full ? 20 : 0));
-  REQUIRE(found.remarks.size() == (full ? 1 : 0));
-  if (full) { CHECK(mentions(found.remarks[0], {"20", "TAKT_TRACE_EVENTS"})); }
+  REQUIRE(found.warnings.size() == (full ? 1 : 0));
+  if (full) { CHECK(mentions(found.warnings[0], {"20", "TAKT_TRACE_EVENTS"})); }
 }
 
 TEST_CASE("takt trace: of a file that was cut what is whole is used, wherever the cut is") {
@@ -208,8 +208,8 @@ TEST_CASE("takt trace: of a file that was cut what is whole is used, wherever th
   }
   const Written found = written(job.scratch);
   CHECK(found.all);
-  CHECK(found.remarks.size() == (part ? 0 : 1));
-  if (!part) { CHECK(mentions(found.remarks.at(0), {"cut off"})); }
+  CHECK(found.warnings.size() == (part ? 0 : 1));
+  if (!part) { CHECK(mentions(found.warnings.at(0), {"cut off"})); }
   std::size_t batches = 0;
   std::size_t steps = 0;
   for (const std::string& each : found.names(1)) {
@@ -250,7 +250,7 @@ TEST_CASE("takt trace: what is no time line of Takt's is not used, nor waited fo
     REQUIRE(::symlink(job.scratch.path("good").c_str(), job.file.c_str()) == 0);
     check_refused(job, "no file");
   }
-  SECTION("a folder") {
+  SECTION("a directory") {
     REQUIRE(::mkdir(job.file.c_str(), 0700) == 0);
     check_refused(job, "no file");
   }
@@ -272,15 +272,15 @@ TEST_CASE("takt trace: damaged lines are left out and told, and the others used"
   Written found = written(job.scratch);
   CHECK(found.names(1).size() == 2 * RecordedJob::kSteps - 2);
   CHECK(found.all);
-  REQUIRE(found.remarks.size() == 1);
-  CHECK(mentions(found.remarks[0], {"rank-1/trace.json", "2", "line 6"}));
+  REQUIRE(found.warnings.size() == 1);
+  CHECK(mentions(found.warnings[0], {"rank-1/trace.json", "2", "line 6"}));
   CHECK(found.of_rank(1)["recorded"]["damaged_lines"] == 2);
 
   text.insert(text.find("{\"name\":\"Comm\"", at), std::string(3U << 20U, ' '));
   write_text(job.file, text);
   found = written(job.scratch);
-  REQUIRE(found.remarks.size() == 2);
-  CHECK(mentions(found.remarks[1], {"line 8", "line 9", "1 MiB"}));
+  REQUIRE(found.warnings.size() == 2);
+  CHECK(mentions(found.warnings[1], {"line 8", "line 9", "1 MiB"}));
   CHECK(found.names(1).size() == 2 + (RecordedJob::kSteps - 1));
 }
 
@@ -324,7 +324,7 @@ TEST_CASE("takt trace: names that were recorded command nothing") {
   add_region(rank, name.c_str(), takt::Kind::io, 1000, 2000);
   record(job.scratch, rank);
   const Written found = written(job.scratch);
-  CHECK(found.remarks.empty());
+  CHECK(found.warnings.empty());
   REQUIRE_FALSE(found.names(1).empty());
   CHECK(found.names(1)[0] == name);
   const std::string text = read_text(job.scratch.path("job.json"));
@@ -341,7 +341,7 @@ TEST_CASE("takt trace: curves that are in both files come once, and one rank alo
   text.insert(text.find("{\"name\":\"Comm\""), counter);
   write_text(job.file, text);
   const Written found = written(job.scratch);
-  CHECK(found.remarks.empty());
+  CHECK(found.warnings.empty());
   for (const json& each : found.trace["traceEvents"]) { CHECK(each["ph"] != "C"); }
 
   const std::string file = job.scratch.path("one.json");

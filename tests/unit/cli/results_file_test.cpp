@@ -43,13 +43,13 @@ Measurement measured() {
   measurement.error_joules = 0.25;
   measurement.energy_of = "cuda 0";
   measurement.notes = {3, 5, 1200, 1980, 1, 0.5};
-  takt::MeasuredMeter meter;
-  meter.name = "cuda 0";
-  meter.samples = 12;
-  meter.memory_bytes = 5'000'000;
-  meter.joules = 15;
-  meter.error_joules = 2.5;
-  measurement.meters.push_back(meter);
+  takt::MeasuredSensor sensor;
+  sensor.name = "cuda 0";
+  sensor.samples = 12;
+  sensor.memory_bytes = 5'000'000;
+  sensor.joules = 15;
+  sensor.error_joules = 2.5;
+  measurement.sensors.push_back(sensor);
   measurement.runs_left_out = 10;
   return measurement;
 }
@@ -69,7 +69,7 @@ Measurements parsed(const std::string& text) {
   return parse_results(text, error);
 }
 
-std::string told(const Measurements& measurements) {
+std::string reported(const Measurements& measurements) {
   return takt::detail::format_measurements(takt::RunInfo(), "rank 0 of 1", measurements, 160, false);
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("Results file: what cannot be is as if it were not there") {
       "notes": {"least_clock_mhz": 1.5, "others_busy": 7, "slowdowns": 18446744073709551615}, "meters": {"a": 1},
       "end": "never"}]})");
   if (!odd.empty()) {  // a number that is no double makes it no JSON
-    CHECK_FALSE(contains(told(odd), "\x1b"));
+    CHECK_FALSE(contains(reported(odd), "\x1b"));
   }
   const auto other =
       parsed(head + R"([{"name": "a\u001b[31m", "host": {"n": 3, "mean_ns": -1, "low_ns": 9, "high_ns": 3,
@@ -119,9 +119,9 @@ TEST_CASE("Results file: what cannot be is as if it were not there") {
   CHECK(other[0]->items == 1);
   CHECK(other[0]->first_ns == 0);
   CHECK(other[0]->notes.others_busy == 1);
-  CHECK_FALSE(other[0]->notes.least_clock_mhz);
-  CHECK(other[0]->meters.empty());
-  CHECK_FALSE(contains(told(other), "\x1b"));
+  CHECK_FALSE(other[0]->notes.min_clock_mhz);
+  CHECK(other[0]->sensors.empty());
+  CHECK_FALSE(contains(reported(other), "\x1b"));
 }
 
 TEST_CASE("Results file: what is no such document is an error that says what it is") {
@@ -142,7 +142,7 @@ TEST_CASE("Results file: a file with bytes that somebody has changed never ends 
       damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
     }
     const Measurements found = parsed(damaged);
-    if (!found.empty()) { CHECK_FALSE(told(found).empty()); }
+    if (!found.empty()) { CHECK_FALSE(reported(found).empty()); }
   }
 }
 

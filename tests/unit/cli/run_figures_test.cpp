@@ -21,11 +21,11 @@ using takt::detail::ComparedRun;
 
 namespace {
 
-/// The folder of a run of one rank.
+/// The directory of a run of one rank.
 std::string write_run(const Scratch& scratch, const std::string& name, Snapshot snapshot) {
-  const std::string folder = scratch.path(name);
-  const std::string rank = folder + "/rank-0-0";
-  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+  const std::string directory = scratch.path(name);
+  const std::string rank = directory + "/rank-0-0";
+  REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
   REQUIRE(::mkdir(rank.c_str(), 0700) == 0);
   snapshot.finished = true;
   snapshot.wall_ns = 1'000'000;
@@ -34,13 +34,13 @@ std::string write_run(const Scratch& scratch, const std::string& name, Snapshot 
   beginning.run = snapshot.run;
   exporter.begin(beginning);
   REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
-  return folder;
+  return directory;
 }
 
-ComparedRun compared(const std::string& folder) {
-  std::vector<std::string> remarks;
-  const auto runs = takt::cli::compared_runs({folder, {folder + "/rank-0-0"}}, remarks);
-  CHECK(remarks.empty());
+ComparedRun compared(const std::string& directory) {
+  std::vector<std::string> warnings;
+  const auto runs = takt::cli::compared_runs({directory, {directory + "/rank-0-0"}}, warnings);
+  CHECK(warnings.empty());
   REQUIRE(runs.size() == 1);
   return runs.front().figures;
 }
@@ -67,10 +67,10 @@ TEST_CASE("takt diff: regions whose paths read the same count together, and that
   CHECK(run.regions.at("Batch/load").calls_a_step == Approx(4));
   CHECK(run.regions.at("Batch/load/part").mean.value == Approx(1000));
   CHECK(run.regions.at("Batch/load\\/part").mean.value == Approx(3000));
-  std::vector<std::string> told;
-  for (const takt::Finding& each : takt::detail::findings_of({run}, {run})) { told.push_back(each.sentence); }
-  REQUIRE(told.size() == 1);
-  CHECK(mentions(told[0], {"Batch/load", "2"}));
+  std::vector<std::string> reported;
+  for (const takt::Finding& each : takt::detail::findings_of({run}, {run})) { reported.push_back(each.sentence); }
+  REQUIRE(reported.size() == 1);
+  CHECK(mentions(reported[0], {"Batch/load", "2"}));
 }
 
 TEST_CASE("takt diff: a region shorter than the clock tells counts as 1 ns, and one without calls as nothing") {

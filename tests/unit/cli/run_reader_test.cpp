@@ -26,7 +26,7 @@ constexpr std::int64_t kBegin = 1'700'000'000 * kSecond;
 /// One that ran for 100 s.
 Rank process(int rank, int world, int attempt = 0, std::int64_t start_unix_ns = kBegin) {
   Rank made;
-  made.folder = "run/rank-" + std::to_string(rank) + "-" + std::to_string(attempt) + "-1";
+  made.directory = "run/rank-" + std::to_string(rank) + "-" + std::to_string(attempt) + "-1";
   made.frames = 1;
   made.snapshot.run.rank = rank;
   made.snapshot.run.world_size = world;
@@ -44,7 +44,7 @@ struct Picked : ReadRun {
 
 RunReader reader_of(const std::vector<Rank>& of_run, unsigned threads = RunReader::usual_threads()) {
   std::vector<RunProcess> processes;
-  for (const Rank& each : of_run) { processes.push_back({each.folder, each.snapshot.run, processes.size()}); }
+  for (const Rank& each : of_run) { processes.push_back({each.directory, each.snapshot.run, processes.size()}); }
   return RunReader(std::move(processes), threads);
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("Last ranks: each rank once, in order, whatever the order of the proce
   const Picked picked = pick_last({process(3, 4), process(0, 4), process(2, 4)});
   CHECK(numbers(picked) == Numbers{0, 2, 3});
   CHECK(picked.missing() == 1);
-  CHECK(picked.remarks.empty());
+  CHECK(picked.warnings.empty());
 }
 
 TEST_CASE("Last ranks: processes that ran beside each other are one attempt, however their launchers count") {
@@ -98,8 +98,8 @@ TEST_CASE("Last ranks: of two processes of one rank the one that began last coun
   const Picked picked = pick_last({process(0, 2, 0, kBegin + kSecond), process(1, 2), process(0, 2)});
   CHECK(numbers(picked) == Numbers{0, 1});
   CHECK(picked.ranks[0].snapshot.run.start_unix_ns == kBegin + kSecond);
-  REQUIRE(picked.remarks.size() == 1);
-  CHECK(mentions(picked.remarks[0], {"rank 0", "attempt 0", "host n1", "run/rank-0-0-1"}));
+  REQUIRE(picked.warnings.size() == 1);
+  CHECK(mentions(picked.warnings[0], {"rank 0", "attempt 0", "host n1", "run/rank-0-0-1"}));
 }
 
 TEST_CASE("Last ranks: of a restart with fewer ranks those before it are left out, and none is missing") {
@@ -108,7 +108,7 @@ TEST_CASE("Last ranks: of a restart with fewer ranks those before it are left ou
       pick_last({process(0, 3), process(1, 3), process(2, 3), process(0, 2, 1, later), process(1, 2, 1, later)});
   CHECK(numbers(picked) == Numbers{0, 1});
   CHECK(picked.missing() == 0);
-  CHECK(picked.remarks.size() == 3);
+  CHECK(picked.warnings.size() == 3);
 }
 
 TEST_CASE("Last ranks: a rank above a world that nobody told counts, also before a higher one says so") {
@@ -135,20 +135,19 @@ TEST_CASE("Last ranks: no more are held back than have to be") {
 TEST_CASE("Last ranks: that clocks are a day apart is said, and the ranks count") {
   const Picked picked = pick_last({process(0, 3), process(1, 3, 0, kBegin + 86'400 * kSecond), process(2, 3)});
   CHECK(numbers(picked) == Numbers{0, 1, 2});
-  REQUIRE(picked.remarks.size() == 1);
-  CHECK(mentions(picked.remarks[0], {"rank 1", "24.0 h", "rank 0"}));
+  REQUIRE(picked.warnings.size() == 1);
+  CHECK(mentions(picked.warnings[0], {"rank 1", "24.0 h", "rank 0"}));
 }
 
 TEST_CASE("Last ranks: ranks that begin within the hour are as usual") {
-  CHECK(pick_last({process(0, 2), process(1, 2, 0, kBegin + 3599 * kSecond)}).remarks.empty());
+  CHECK(pick_last({process(0, 2), process(1, 2, 0, kBegin + 3599 * kSecond)}).warnings.empty());
 }
 
 TEST_CASE("Last ranks: clocks that cannot be are told without an overflow") {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  const Picked picked =
-      pick_last({process(0, 2, 0, kLeast), process(1, 2, 0, std::numeric_limits<std::int64_t>::max())});
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  const Picked picked = pick_last({process(0, 2, 0, kMin), process(1, 2, 0, std::numeric_limits<std::int64_t>::max())});
   CHECK(numbers(picked) == Numbers{0, 1});
-  CHECK(picked.remarks.size() == 1);
+  CHECK(picked.warnings.size() == 1);
 }
 
 namespace {
@@ -178,30 +177,30 @@ TEST_CASE("between attempts lies what is from the last end to the first start") 
 }
 
 TEST_CASE("clocks that are set otherwise, or cannot be, make no time between attempts wrap") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const auto between = [](const std::vector<AttemptSpan>& attempts) {
     REQUIRE(attempts.size() == 2);
     return takt::cli::ns_between(attempts);
   };
   CHECK(between({{0, 1, 500, 510}, {1, 1, 100, 110}}) == 0);
-  CHECK(between({{0, 1, kMost, kMost}, {1, 1, 100, 110}}) == 0);
-  CHECK(between(attempts_of({attempt_of(0, kLeast, 0), attempt_of(1, kMost, 0)})) == static_cast<std::uint64_t>(kMost));
-  CHECK(attempts_of({attempt_of(0, kMost, kMost), attempt_of(1, 100, 10)}).front().end_unix_ns == kMost);
+  CHECK(between({{0, 1, kMax, kMax}, {1, 1, 100, 110}}) == 0);
+  CHECK(between(attempts_of({attempt_of(0, kMin, 0), attempt_of(1, kMax, 0)})) == static_cast<std::uint64_t>(kMax));
+  CHECK(attempts_of({attempt_of(0, kMax, kMax), attempt_of(1, 100, 10)}).front().end_unix_ns == kMax);
 }
 
 TEST_CASE("a process follows another one on its host, once that has ended") {
   Rank first = attempt_of(0, 100, 50);
-  const auto remark = [&](const Rank& later) {
+  const auto warning = [&](const Rank& later) {
     const Picked picked = pick_last({first, later});
-    REQUIRE(picked.remarks.size() == 1);
-    return picked.remarks[0];
+    REQUIRE(picked.warnings.size() == 1);
+    return picked.warnings[0];
   };
-  CHECK(mentions(remark(attempt_of(0, 150, 1)), {"later attempt"}));
-  CHECK(mentions(remark(attempt_of(0, 149, 1)), {"twice"}));
-  CHECK(mentions(remark(attempt_of(0, 500, 1, "b")), {"twice"}));
+  CHECK(mentions(warning(attempt_of(0, 150, 1)), {"later attempt"}));
+  CHECK(mentions(warning(attempt_of(0, 149, 1)), {"twice"}));
+  CHECK(mentions(warning(attempt_of(0, 500, 1, "b")), {"twice"}));
   first.ending = takt::cli::Ending::running;
-  CHECK(mentions(remark(attempt_of(0, 150, 1)), {"twice"}));
+  CHECK(mentions(warning(attempt_of(0, 150, 1)), {"twice"}));
 }
 
 TEST_CASE("ranks that do not know how many they are belong to the run, unless it was started again with fewer") {
@@ -213,11 +212,11 @@ TEST_CASE("ranks that do not know how many they are belong to the run, unless it
   const Picked all = pick_last({numbered(3, 100), numbered(1, 103), numbered(2, 101)});
   CHECK(all.ranks.size() == 3);
   CHECK(all.world == 4);
-  CHECK(all.remarks.empty());
+  CHECK(all.warnings.empty());
   const Picked again = pick_last({numbered(3, 100), numbered(1, 1100), numbered(0, 1100)});
   CHECK(again.ranks.size() == 2);
   CHECK(again.world == 2);
-  CHECK(again.remarks.size() == 1);
+  CHECK(again.warnings.size() == 1);
 }
 
 TEST_CASE("Run reader: ranks of several runs are sorted out, and what cannot be read is told by place") {

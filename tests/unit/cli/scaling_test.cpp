@@ -65,15 +65,15 @@ Snapshot scaling_rank_of(const std::string& id, const Job& job, int rank) {
   return snapshot;
 }
 
-/// Journals in a folder of their own; returns which.
+/// Journals in a directory of their own; returns which.
 std::string write_job(const Scratch& scratch, const std::string& id, const Job& job) {
   std::string run = scratch.path(id);
   ::mkdir(run.c_str(), 0700);
   for (int rank = 0; rank < job.ranks - job.left_out; ++rank) {
-    const std::string folder = run + "/rank-" + std::to_string(rank) + "-" + std::to_string(job.attempt);
-    REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+    const std::string directory = run + "/rank-" + std::to_string(rank) + "-" + std::to_string(job.attempt);
+    REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
     const Snapshot snapshot = scaling_rank_of(id, job, rank);
-    takt::detail::JournalExporter exporter(folder, plain_journal());
+    takt::detail::JournalExporter exporter(directory, plain_journal());
     Snapshot beginning;
     beginning.run = snapshot.run;
     exporter.begin(beginning);
@@ -82,7 +82,9 @@ std::string write_job(const Scratch& scratch, const std::string& id, const Job& 
   return run;
 }
 
-std::vector<JobRun> scaling_read(const std::vector<std::string>& folders) { return read_job_runs(folders).runs; }
+std::vector<JobRun> scaling_read(const std::vector<std::string>& directories) {
+  return read_job_runs(directories).runs;
+}
 
 std::string scaling_table_of(const ScalingReport& report) {
   return takt::cli::scaling_table(report, takt::detail::Page(1000, false));
@@ -157,15 +159,15 @@ TEST_CASE("takt scaling: weak and strong are told by the samples a step, and a w
   const std::vector<JobRun> weak =
       scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
   CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).scaling == Scaling::weak);
-  CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).remarks.empty());
+  CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).warnings.empty());
   const ScalingReport wished = scaling_report_of({weak, {}, {}, Scaling::strong});
   CHECK(wished.scaling == Scaling::strong);
-  REQUIRE(wished.remarks.size() == 1);
-  CHECK(mentions(wished.remarks[0], {"weak", "strong"}));
+  REQUIRE(wished.warnings.size() == 1);
+  CHECK(mentions(wished.warnings[0], {"weak", "strong"}));
   const std::vector<JobRun> neither =
       scaling_read({write_job(scratch, "a", {1, 6400}), write_job(scratch, "b", {4, 12'800})});
-  CHECK(contains(scaling_report_of({neither, {}, {}, Scaling::unclear}).remarks.at(0), "--weak or --strong"));
-  CHECK(scaling_report_of({neither, {}, {}, Scaling::weak}).remarks.empty());
+  CHECK(contains(scaling_report_of({neither, {}, {}, Scaling::unclear}).warnings.at(0), "--weak or --strong"));
+  CHECK(scaling_report_of({neither, {}, {}, Scaling::weak}).warnings.empty());
 }
 
 TEST_CASE("takt scaling: one size alone, and a run without samples, are refused with what to do") {
@@ -190,7 +192,7 @@ TEST_CASE("takt scaling: of two runs of the smallest size the first named is the
   CHECK(report.lines[0].run.id == "b");
   CHECK(report.lines[1].run.id == "a");
   CHECK(report.lines[2].row.efficiency == Approx(1));
-  CHECK(mentions(report.remarks.at(1), {"2 ranks", "b"}));
+  CHECK(mentions(report.warnings.at(1), {"2 ranks", "b"}));
 }
 
 TEST_CASE("takt scaling: runs without a loader stand beside those of their size, and what has none is told") {
@@ -206,9 +208,9 @@ TEST_CASE("takt scaling: runs without a loader stand beside those of their size,
   CHECK_FALSE(report.lines[0].without_loader.has_value());
   REQUIRE(report.lines[1].without_loader.has_value());
   CHECK(report.lines[1].without_loader->id == "4s");
-  REQUIRE(report.remarks.size() == 2);
-  CHECK(mentions(report.remarks[0], {"8s", "8 ranks"}));
-  CHECK(mentions(report.remarks[1], {"4t"}));
+  REQUIRE(report.warnings.size() == 2);
+  CHECK(mentions(report.warnings[0], {"8s", "8 ranks"}));
+  CHECK(mentions(report.warnings[1], {"4t"}));
 }
 
 TEST_CASE("takt scaling: the golden text holds the table and each kind of line") {
@@ -220,7 +222,7 @@ TEST_CASE("takt scaling: the golden text holds the table and each kind of line")
                                        write_job(scratch, "4t", {4, 51'200})}),
                          scaling_read({write_job(scratch, "alone", {4, 40'000})}), Scaling::strong});
   std::string text = takt::cli::scaling_table(report, takt::detail::Page(100, false));
-  for (const std::string& remark : report.remarks) { text += remark + "\n"; }
+  for (const std::string& warning : report.warnings) { text += warning + "\n"; }
   takt_test::check_golden("scaling.txt", text);
 }
 

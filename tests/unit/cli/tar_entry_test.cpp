@@ -43,12 +43,12 @@ TEST_CASE("a header of tar says what it was made of, however long the name and h
   for (int round = 0; round < 2000; ++round) {
     TarEntry entry;
     entry.path = some_path(random);
-    entry.type = random.chance(30) ? TarEntry::kFolder : TarEntry::kFile;
+    entry.type = random.chance(30) ? TarEntry::kDirectory : TarEntry::kFile;
     entry.bytes = entry.type == TarEntry::kFile ? random.below(std::uint64_t{1} << 33U) : 0;
     entry.changed_unix_ns = static_cast<std::int64_t>(random.below(4'000'000'000'000'000'000U));
     if (random.chance(20)) { entry.changed_unix_ns -= entry.changed_unix_ns % 1'000'000'000; }
     const TarEntry again = read_back(tar_header(entry));
-    CHECK(again.path == entry.path + (entry.type == TarEntry::kFolder ? "/" : ""));
+    CHECK(again.path == entry.path + (entry.type == TarEntry::kDirectory ? "/" : ""));
     CHECK(again.type == entry.type);
     CHECK(again.bytes == entry.bytes);
     CHECK(again.changed_unix_ns == entry.changed_unix_ns);

@@ -4,7 +4,7 @@
 #include "cli/destinations.hpp"
 
 #include "support/catch.hpp"
-#include "support/rank_folders.hpp"
+#include "support/rank_directories.hpp"
 #include "tensorboard/tensorboard_run.hpp"
 
 #include <filesystem>
@@ -15,43 +15,43 @@ using takt::cli::Synced;
 
 namespace {
 
-Synced sync(const RankFolders& folders) {
-  return takt::cli::open_tensorboard({})(folders.folder(0), [](std::uint64_t, std::uint64_t) {});
+Synced sync(const RankDirectories& directories) {
+  return takt::cli::open_tensorboard({})(directories.directory(0), [](std::uint64_t, std::uint64_t) {});
 }
 
-std::string tensorboard_job_file_of(const RankFolders& folders) {
-  return folders.folder(0) + "/tensorboard/" + takt::detail::tensorboard_file(snapshot_of_rank(0, 4).run, false);
+std::string tensorboard_job_file_of(const RankDirectories& directories) {
+  return directories.directory(0) + "/tensorboard/" + takt::detail::tensorboard_file(snapshot_of_rank(0, 4).run, false);
 }
 
 }  // namespace
 
 TEST_CASE("TensorBoard over ranks: takt sync writes them once, and again where more ranks have come") {
-  RankFolders folders(4, 3);
-  const Synced first = sync(folders);
+  RankDirectories directories(4, 3);
+  const Synced first = sync(directories);
   CHECK(first.status == 0);
-  CHECK(contains(first.remark, "1 of 4"));
-  const std::string ranks = tensorboard_job_file_of(folders) + "-total-ranks-";
+  CHECK(contains(first.warning, "1 of 4"));
+  const std::string ranks = tensorboard_job_file_of(directories) + "-total-ranks-";
   CHECK(contains(read_text(ranks + "0000003"), "total/ranks/time/Batch/Backward/slowest_rank"));
-  const std::string events = read_text(tensorboard_job_file_of(folders));
+  const std::string events = read_text(tensorboard_job_file_of(directories));
   CHECK_FALSE(contains(events, "total/ranks"));
-  folders.add(3);
-  CHECK(sync(folders).remark.empty());
+  directories.add(3);
+  CHECK(sync(directories).warning.empty());
   CHECK_FALSE(exists(ranks + "0000003"));
   const std::string of_all = read_text(ranks + "0000004");
-  CHECK(sync(folders).status == 0);
+  CHECK(sync(directories).status == 0);
   CHECK(read_text(ranks + "0000004") == of_all);
-  std::filesystem::remove_all(folders.folder(3));
-  std::filesystem::remove_all(folders.folder(2));
-  CHECK(sync(folders).status == 0);
+  std::filesystem::remove_all(directories.directory(3));
+  std::filesystem::remove_all(directories.directory(2));
+  CHECK(sync(directories).status == 0);
   CHECK_FALSE(exists(ranks + "0000002"));
-  CHECK(read_text(tensorboard_job_file_of(folders)) == events);
+  CHECK(read_text(tensorboard_job_file_of(directories)) == events);
 }
 
 TEST_CASE("TensorBoard over ranks: while a rank runs there are none, and the status says so") {
-  RankFolders folders(4, 3);
-  folders.add(3, RankState::runs);
-  const Synced synced = sync(folders);
+  RankDirectories directories(4, 3);
+  directories.add(3, RankState::runs);
+  const Synced synced = sync(directories);
   CHECK(synced.status == takt::cli::kRemains);
-  CHECK(contains(synced.remark, "ranks 3"));
-  CHECK_FALSE(exists(tensorboard_job_file_of(folders) + "-total-ranks-0000003"));
+  CHECK(contains(synced.warning, "ranks 3"));
+  CHECK_FALSE(exists(tensorboard_job_file_of(directories) + "-total-ranks-0000003"));
 }

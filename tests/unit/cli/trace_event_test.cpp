@@ -24,8 +24,8 @@ std::string slice_line(const std::string& begin, const std::string& length, cons
 }  // namespace
 
 TEST_CASE("Trace event: a slice comes back to the nanosecond, whatever its name") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t begin = GENERATE(as<std::int64_t>{}, 0, 1, 999, -1'001, 9'007'199'254'740'993, kMost - 5,
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t begin = GENERATE(as<std::int64_t>{}, 0, 1, 999, -1'001, 9'007'199'254'740'993, kMax - 5,
                                       std::numeric_limits<std::int64_t>::min());
   const std::string name = GENERATE("Batch", "", "a\",\"ph\":\"M", "\x1b[2J\n\xe2\x80\xae", "\xc3\xa9 \\ /");
   const takt::detail::TraceSlice slice = {name, to_string(takt::Kind::comm), begin, 5};

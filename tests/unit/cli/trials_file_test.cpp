@@ -80,7 +80,7 @@ TEST_CASE("Trials file: what is written is read again, and says the same") {
   const auto again = trials_file_parsed(text);
   REQUIRE(again != nullptr);
   REQUIRE(trials_file_json_of(*again) == text);
-  REQUIRE(again->untold == results.untold);
+  REQUIRE(again->unreported == results.unreported);
   TrialResults nothing;
   takt::detail::conclude_trials(nothing);
   REQUIRE(trials_file_json_of(*trials_file_parsed(trials_file_json_of(nothing))) == trials_file_json_of(nothing));
@@ -160,7 +160,7 @@ TEST_CASE("Trials report: the table says what the figures rest on") {
   REQUIRE(line_mentions(text, {"1", "failed"}));
   REQUIRE(line_mentions(text, {results.cut}));
   REQUIRE(line_mentions(text, {"TrialOptions::restore", "800", "801"}));
-  REQUIRE(contains(text, results.untold));
+  REQUIRE(contains(text, results.unreported));
   results.of(TrialKind::full).per_s = 195;
   results.of(TrialKind::full).interval = takt::TrialInterval{194, 196};
   results.of(TrialKind::io).interval.reset();

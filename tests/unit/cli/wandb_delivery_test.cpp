@@ -9,7 +9,7 @@
 #include "findings/step_history.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_wandb.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/mentions.hpp"
@@ -18,7 +18,7 @@
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/wandb_reader.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 #include "wandb/wandb_log.hpp"
 
 #include <algorithm>
@@ -45,11 +45,11 @@ using takt::cli::WandbDelivery;
 
 namespace {
 
-/// A run folder with a journal, and a program beside it that writes for W&B as far as it gets.
+/// A run directory with a journal, and a program beside it that writes for W&B as far as it gets.
 struct Rig {
   /// \param late some rows wait for device values.
   explicit Rig(std::uint64_t seed, int periods, bool finished = true, bool late = false) {
-    REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+    REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
     GrowingRun run(seed);
     run.late = late;
     takt::StepHistory history;
@@ -65,7 +65,7 @@ struct Rig {
       snapshot.run.start_unix_ns = 1'700'000'000'000'000'000;
       snapshot.run.host = this_host();
       snapshot.run.pid = kNobody;
-      snapshot.run.directory = folder;
+      snapshot.run.directory = directory;
       snapshot.params = {{"lr", "0.1"}};
       snapshot.failed = false;
       sample_second(snapshot, period);
@@ -82,7 +82,7 @@ struct Rig {
 
   /// All of it, in the journal.
   void journal() {
-    takt::detail::JournalExporter journal(folder, plain_journal(20'000));
+    takt::detail::JournalExporter journal(directory, plain_journal(20'000));
     for (const Snapshot& each : all) { REQUIRE(journal.export_snapshot(each) == takt::ExportResult::ok); }
   }
   void use(const FakeWandb& server) {
@@ -93,9 +93,10 @@ struct Rig {
     takt::detail::WandbTimes times;
     times.tries.first_wait = milliseconds(1);
     times.tries.longest_wait = milliseconds(4);
-    return WandbDelivery(folder, options, std::make_shared<takt::cli::Patience>(milliseconds(60'000)), times).run();
+    return WandbDelivery(directory, options, std::make_shared<takt::cli::IdleTimeout>(milliseconds(60'000)), times)
+        .run();
   }
-  /// Of the only run that W&B's folder has.
+  /// Of the only run that W&B's directory has.
   std::string log_file() const {
     std::vector<std::string> found;
     for (const auto& each : std::filesystem::recursive_directory_iterator(scratch.path("wandb"))) {
@@ -106,7 +107,7 @@ struct Rig {
   }
 
   Scratch scratch;
-  std::string folder = scratch.path("rank-0-0-1");
+  std::string directory = scratch.path("rank-0-0-1");
   std::vector<Snapshot> all;
   WandbOptions options;
 };
@@ -230,25 +231,25 @@ TEST_CASE("W&B delivery: wherever a program was killed, its log is gone on with,
 TEST_CASE("W&B delivery: a run whose log could not be begun keeps the id that its program gave it") {
   Rig rig(test_seed(), 3);
   rig.journal();
-  const std::string room = rig.options.directory;
+  const std::string space = rig.options.directory;
   write_text(rig.scratch.path("file"), "");
   rig.options.directory = rig.scratch.path("file/below");
   rig.options.run_id = "mine";
   rig.options.resume = takt::WandbResume::allow;
   {
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     takt::WandbExporter exporter(rig.options);
     for (const Snapshot& each : rig.all) { exporter.export_snapshot(each); }
     CHECK_FALSE(exporter.shutdown(milliseconds(20'000)));
-    CHECK(mentions(faults.text(), {"WANDB_DIR"}));
+    CHECK(mentions(errors.text(), {"WANDB_DIR"}));
   }
   rig.options.run_id.clear();  // as of takt sync
   rig.options.resume = takt::WandbResume::unset;
   {
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     CHECK(rig.deliver().outcome == Outcome::some);
   }
-  rig.options.directory = room;
+  rig.options.directory = space;
   const WandbDelivered delivered = rig.deliver();
   CHECK(delivered.resume == takt::WandbResume::allow);
   CHECK(contains(rig.log_file(), "/run-mine.wandb"));
@@ -282,7 +283,7 @@ TEST_CASE("W&B delivery: a run that was taken for killed and goes on has all its
   Rig rig(seed, 30);
   FakeWandb server;
   if (online) { rig.use(server); }
-  takt::detail::JournalExporter journal(rig.folder, plain_journal(20'000));
+  takt::detail::JournalExporter journal(rig.directory, plain_journal(20'000));
   for (int at = 0; at < 30; ++at) {
     REQUIRE(journal.export_snapshot(rig.all[static_cast<std::size_t>(at)]) == takt::ExportResult::ok);
     if (at != died_at) { continue; }
@@ -315,9 +316,9 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
     });
     rig.use(server);
     const bool stops = last < 8;  // it takes 8
-    const milliseconds patience(stops ? 30 : 60'000);
+    const milliseconds timeout(stops ? 30 : 60'000);
     auto first = std::make_unique<WandbDelivery>(
-        rig.folder, rig.options, std::make_shared<takt::cli::Patience>(patience), takt::detail::WandbTimes());
+        rig.directory, rig.options, std::make_shared<takt::cli::IdleTimeout>(timeout), takt::detail::WandbTimes());
     const Outcome outcome = first->run().outcome;
     INFO("stops at request " << last);
     CHECK((outcome == Outcome::some) == stops);
@@ -336,7 +337,7 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
 
 TEST_CASE("W&B delivery: all is delivered where the server that is named says so, and not by the note of it",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Rig rig(test_seed(), 4);
   rig.journal();
   FakeWandb server;
@@ -372,8 +373,8 @@ TEST_CASE("W&B delivery: without patience it waits for the request that is under
     while (!looked) { std::this_thread::yield(); }
   });
   rig.use(server);
-  const auto none = std::make_shared<takt::cli::Patience>(milliseconds(0));
-  WandbDelivery delivery(rig.folder, rig.options, none, takt::detail::WandbTimes());
+  const auto none = std::make_shared<takt::cli::IdleTimeout>(milliseconds(0));
+  WandbDelivery delivery(rig.directory, rig.options, none, takt::detail::WandbTimes());
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
@@ -475,16 +476,16 @@ TEST_CASE("W&B delivery: a log that is gone, or shorter than it was, is an error
   } else {
     REQUIRE(::truncate(log.c_str(), 100) == 0);
   }
-  CHECK_THROWS_WITH(rig.deliver(), takt_test::containing(takt::detail::kWandb.cursor_file(rig.folder)));
-  write_text(takt::detail::kWandb.cursor_file(rig.folder), "{}");
+  CHECK_THROWS_WITH(rig.deliver(), takt_test::containing(takt::detail::kWandb.cursor_file(rig.directory)));
+  write_text(takt::detail::kWandb.cursor_file(rig.directory), "{}");
   CHECK_THROWS_WITH(rig.deliver(), takt_test::containing("emove"));
 }
 
 TEST_CASE("W&B delivery: what an exporter was held up for is read from the journal, in order and once") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const int back = GENERATE(0, 55, 59);  // to that snapshot; 0: the end of the journal comes after that of the run
   Rig rig(4, 60);
-  takt::detail::JournalExporter journal(rig.folder, plain_journal(20'000));
+  takt::detail::JournalExporter journal(rig.directory, plain_journal(20'000));
   takt::WandbExporter exporter(rig.options);
   for (std::size_t at = 0; at < rig.all.size(); ++at) {
     const bool stalls = back == 0 && at >= 55;  // for less than would be given up
@@ -493,8 +494,8 @@ TEST_CASE("W&B delivery: what an exporter was held up for is read from the journ
     if (!held_up) { exporter.export_snapshot(rig.all[at]); }
   }
   CHECK(exporter.shutdown(milliseconds(back == 0 ? 200 : 20'000)) == (back != 0));
-  CHECK(faults.lines().size() >= 1);
-  CHECK(contains(faults.text(), "journal"));
+  CHECK(errors.lines().size() >= 1);
+  CHECK(contains(errors.text(), "journal"));
   if (back == 0) {
     CHECK(Log(rig.log_file()).exits.empty());
     for (std::size_t at = 55; at < rig.all.size(); ++at) {
@@ -510,7 +511,7 @@ TEST_CASE("W&B delivery: what an exporter was held up for is read from the journ
 }
 
 TEST_CASE("W&B delivery: what is in no journal stays missing, and takt sync says so") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Rig rig(4, 60);
   {
     takt::WandbExporter exporter(rig.options);
@@ -521,24 +522,24 @@ TEST_CASE("W&B delivery: what is in no journal stays missing, and takt sync says
   rig.journal();
   const std::size_t before = Log(rig.log_file()).values.size();
   CHECK(rig.deliver().outcome == Outcome::written);
-  CHECK(faults.lines().size() == 1);
+  CHECK(errors.lines().size() == 1);
   const Log log(rig.log_file());
   CHECK(log.values.size() >= before);
   CHECK(log.values.size() < undisturbed(4, 60).values.size());
   CHECK(std::set<std::string>(log.values.begin(), log.values.end()).size() == log.values.size());
 }
 
-TEST_CASE("W&B delivery: an empty folder is not readable") {
+TEST_CASE("W&B delivery: an empty directory is not readable") {
   Rig rig(10, 1);
   CHECK(rig.deliver().outcome == Outcome::unreadable);
 }
 
 namespace {
 
-/// All that is in a folder: how each entry stands, and what is in it.
-std::string picture_of(const std::string& folder) {
+/// All that is in a directory: how each entry stands, and what is in it.
+std::string picture_of(const std::string& directory) {
   std::set<std::string> lines;
-  for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+  for (const auto& each : std::filesystem::recursive_directory_iterator(directory)) {
     struct stat status = {};
     REQUIRE(::lstat(each.path().c_str(), &status) == 0);
     std::string line =
@@ -558,7 +559,7 @@ struct HalfWritten : Rig {
     takt::WandbExporter exporter(options);
     for (std::size_t at = 0; at < 20; ++at) { exporter.export_snapshot(all[at]); }
   }
-  std::string cursor_file() const { return takt::detail::kWandb.cursor_file(folder); }
+  std::string cursor_file() const { return takt::detail::kWandb.cursor_file(directory); }
   takt::detail::WandbCursor cursor() const {
     takt::detail::WandbCursor found;
     REQUIRE(takt::detail::parse_wandb_cursor(read_text(cursor_file()), found));
@@ -609,13 +610,13 @@ TEST_CASE("W&B delivery: what wandb.json names is changed only if it is this run
   takt::detail::WandbCursor cursor = rig.cursor();
   const std::string log = cursor.log;
   const std::string id = log.substr(log.rfind('-') + 1);
-  const std::string folder = log.substr(0, log.rfind('/'));
+  const std::string directory = log.substr(0, log.rfind('/'));
   const std::string before = picture_of(other.scratch.path(""));
   write_text(rig.scratch.path("victim"), std::string(100'000, 'v'));
   write_text(rig.scratch.path("victim.synced"), "");
   SECTION("any file") { cursor.log = rig.scratch.path("victim"); }
   SECTION("nothing") { cursor.log = ""; }
-  SECTION("one that is named by a way out") { cursor.log = folder + "/../../victim"; }
+  SECTION("one that is named by a way out") { cursor.log = directory + "/../../victim"; }
   SECTION("one that is named relative to wherever takt is called") { cursor.log = "wandb/victim"; }
   SECTION("a log of another run") { cursor.log = other.cursor().log; }
   SECTION("no log, at the place of one") {
@@ -626,9 +627,9 @@ TEST_CASE("W&B delivery: what wandb.json names is changed only if it is this run
     std::filesystem::rename(log, log + ".real");
     REQUIRE(::symlink((log + ".real").c_str(), log.c_str()) == 0);
   }
-  SECTION("a link at the place of its folder") {
-    std::filesystem::rename(folder, folder + ".real");
-    REQUIRE(::symlink((folder + ".real").c_str(), folder.c_str()) == 0);
+  SECTION("a link at the place of its directory") {
+    std::filesystem::rename(directory, directory + ".real");
+    REQUIRE(::symlink((directory + ".real").c_str(), directory.c_str()) == 0);
   }
   SECTION("a log that is a file somewhere else, too") {
     REQUIRE(::link(log.c_str(), rig.scratch.path("same").c_str()) == 0);
@@ -642,20 +643,20 @@ TEST_CASE("W&B delivery: what wandb.json names is changed only if it is this run
   CHECK(picture_of(other.scratch.path("")) == before);
 }
 
-TEST_CASE("W&B delivery: no trace is attached but a file in the run folder that begins like one") {
-  const support::CaughtFaults faults;
+TEST_CASE("W&B delivery: no trace is attached but a file in the run directory that begins like one") {
+  const support::CaughtErrors errors;
   Rig rig(14, 10);
   rig.journal();
-  const std::string trace = rig.folder + "/trace.json";
+  const std::string trace = rig.directory + "/trace.json";
   write_text(rig.scratch.path("secret"), "-----BEGIN OPENSSH PRIVATE KEY-----");
   SECTION("a link") { REQUIRE(::symlink("../secret", trace.c_str()) == 0); }
   SECTION("a secret under that name") { REQUIRE(::link(rig.scratch.path("secret").c_str(), trace.c_str()) == 0); }
   SECTION("a pipe") { REQUIRE(::mkfifo(trace.c_str(), 0600) == 0); }
   rig.deliver();
-  CHECK(mentions(faults.text(), {"trace.json"}));
-  const std::string folder = rig.log_file().substr(0, rig.log_file().rfind('/')) + "/files/takt";
-  CHECK(exists(folder + "/summary.json"));
-  CHECK_FALSE(exists(folder + "/trace.json"));
+  CHECK(mentions(errors.text(), {"trace.json"}));
+  const std::string directory = rig.log_file().substr(0, rig.log_file().rfind('/')) + "/files/takt";
+  CHECK(exists(directory + "/summary.json"));
+  CHECK_FALSE(exists(directory + "/trace.json"));
   CHECK_FALSE(contains(read_text(rig.log_file()), "trace.json"));
 }
 
@@ -663,7 +664,7 @@ TEST_CASE("W&B delivery: what is no file in the place of a note or of the lease 
   Rig rig(15, 10);
   rig.journal();
   const std::string file = GENERATE(as<std::string>(), "/wandb.json", "/wandb.lease");
-  REQUIRE(::symlink("../victim", (rig.folder + file).c_str()) == 0);
+  REQUIRE(::symlink("../victim", (rig.directory + file).c_str()) == 0);
   write_text(rig.scratch.path("victim"), "precious");
   const std::string before = picture_of(rig.scratch.path(""));
   CHECK_THROWS_WITH(rig.deliver(), takt_test::containing(file));

@@ -7,13 +7,13 @@
 #include "findings/findings.hpp"
 #include "findings/step_history.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_wandb.hpp"
 #include "support/mentions.hpp"
-#include "support/rank_folders.hpp"
+#include "support/rank_directories.hpp"
 #include "support/sample_job.hpp"
 #include "support/wandb_reader.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -38,8 +38,8 @@ const char* const kMax = "total/ranks/time/Batch/Backward/max_s";
 
 /// Four ranks, and what rank 0 tells W&B.
 struct WandbJobRig {
-  explicit WandbJobRig(int ranks = 4) : folders(4, ranks) {
-    options.directory = folders.scratch().path("");
+  explicit WandbJobRig(int ranks = 4) : directories(4, ranks) {
+    options.directory = directories.scratch().path("");
     options.silent = true;
     options.mode = WandbMode::offline;
   }
@@ -53,7 +53,7 @@ struct WandbJobRig {
   bool end_live(std::shared_ptr<const takt::Job> job) {
     takt::WandbExporter exporter(options);
     Snapshot snapshot = snapshot_of_rank(0, 4);
-    snapshot.run.directory = folders.folder(0);
+    snapshot.run.directory = directories.directory(0);
     snapshot.job = std::move(job);
     takt::StepHistory history;
     history.add(snapshot);
@@ -65,19 +65,20 @@ struct WandbJobRig {
     takt::detail::WandbTimes times;
     times.tries.first_wait = milliseconds(1);
     times.tries.longest_wait = milliseconds(4);
-    return WandbDelivery(folders.folder(0), options, std::make_shared<takt::cli::Patience>(milliseconds(60'000)), times)
+    return WandbDelivery(directories.directory(0), options,
+                         std::make_shared<takt::cli::IdleTimeout>(milliseconds(60'000)), times)
         .run();
   }
   std::string log_file() const {
     std::vector<std::string> found;
-    for (const auto& each : std::filesystem::recursive_directory_iterator(folders.scratch().path("wandb"))) {
+    for (const auto& each : std::filesystem::recursive_directory_iterator(directories.scratch().path("wandb"))) {
       if (each.path().extension() == ".wandb") { found.push_back(each.path()); }
     }
     REQUIRE(found.size() == 1);
     return found[0];
   }
 
-  RankFolders folders;
+  RankDirectories directories;
   WandbOptions options;
 };
 
@@ -136,12 +137,12 @@ TEST_CASE("W&B over ranks: what rank 0 has written of all of them takt sync does
   const std::string before = read_text(rig.log_file());
   const WandbDelivered delivered = rig.sync();
   CHECK(delivered.outcome == Outcome::written);
-  CHECK(delivered.remark.empty());
+  CHECK(delivered.warning.empty());
   CHECK(read_text(rig.log_file()) == before);
 }
 
 TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbJobRig rig;
   const bool fewer = GENERATE(false, true);
   CHECK(rig.end_live(fewer ? shared_job(3, {3}) : nullptr));
@@ -153,7 +154,7 @@ TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
   CHECK(log.rows == before.rows + 1);
   CHECK(log.files == before.files);
   CHECK(log.files == 2);
-  CHECK(faults.text().empty());
+  CHECK(errors.text().empty());
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.values.at("total/job/world_size").size() == (fewer ? 2 : 1));
   CHECK(log.summary.at("total/ranks/time/Batch/ranks") == "4.0");
@@ -177,7 +178,7 @@ TEST_CASE("W&B over ranks: whoever is killed before the new end is there is gone
   WandbJobRig rig;
   CHECK(rig.end_live(nullptr));
   takt::detail::WandbCursor cursor;
-  const std::string file = takt::detail::kWandb.cursor_file(rig.folders.folder(0));
+  const std::string file = takt::detail::kWandb.cursor_file(rig.directories.directory(0));
   {
     // What is there when the cursor says that the end is taken back, and the log has it still.
     WandbJobRig other;
@@ -217,7 +218,7 @@ TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
   write_text(rig.log_file() + ".synced", "");
   const WandbDelivered delivered = rig.sync();
   CHECK(delivered.outcome == Outcome::all);
-  CHECK(mentions(delivered.remark, {"wandb sync"}));
+  CHECK(mentions(delivered.warning, {"wandb sync"}));
   CHECK(read_text(rig.log_file()) == before);
   CHECK(exists(rig.log_file() + ".synced"));
 }
@@ -232,7 +233,7 @@ TEST_CASE("W&B over ranks: to a run that was sent whole they are added where the
   const std::string key = std::exchange(rig.options.api_key, "");
   const WandbDelivered without = rig.sync();
   CHECK(without.outcome == Outcome::all);
-  CHECK(contains(without.remark, "with a key"));
+  CHECK(contains(without.warning, "with a key"));
   CHECK(read_text(rig.log_file()) == whole);
   rig.options.api_key = key;
   CHECK(rig.sync().outcome == Outcome::all);
@@ -250,14 +251,14 @@ TEST_CASE("W&B over ranks: to a run that was sent whole they are added where the
 
 TEST_CASE("W&B over ranks: takt sync gives the log no end while a rank still runs, and is not done") {
   WandbJobRig rig(3);
-  rig.folders.add(3, RankState::runs);
+  rig.directories.add(3, RankState::runs);
   const bool by_rank_0 = GENERATE(false, true);  // it has written the end of its own
   if (by_rank_0) { CHECK(rig.end_live(nullptr)); }
   const WandbDelivered first = rig.sync();
   CHECK(first.outcome == Outcome::so_far);
-  CHECK(contains(first.remark, "ranks 3"));
+  CHECK(contains(first.warning, "ranks 3"));
   CHECK(WandbJobLog(rig.log_file()).exits == (by_rank_0 ? 1 : 0));
-  rig.folders.add(3);
+  rig.directories.add(3);
   CHECK(rig.sync().outcome == Outcome::written);
   const WandbJobLog log(rig.log_file());
   CHECK(log.exits == 1);
@@ -267,7 +268,7 @@ TEST_CASE("W&B over ranks: takt sync gives the log no end while a rank still run
 TEST_CASE("W&B over ranks: a cursor of a version that knew none is gone on with") {
   WandbJobRig rig;
   REQUIRE(rig.sync().outcome == Outcome::written);
-  const std::string file = takt::detail::kWandb.cursor_file(rig.folders.folder(0));
+  const std::string file = takt::detail::kWandb.cursor_file(rig.directories.directory(0));
   nlohmann::ordered_json cursor = nlohmann::ordered_json::parse(read_text(file));
   REQUIRE(cursor["job_ranks"] == 4);
   cursor.erase("job_ranks");

@@ -36,7 +36,7 @@ std::string sentences_of(const Conclusions& said) {
 
 /// What the figures of a rule lack; empty: it has all that it takes.
 std::string missing_for(const std::string& what, const takt::Snapshot& run) {
-  for (const takt::Abstention& each : conclusions_of(run).abstentions) {
+  for (const takt::SkippedRule& each : conclusions_of(run).skipped_rules) {
     if (each.what == what) { return each.why; }
   }
   return "";
@@ -72,7 +72,7 @@ struct Training : RunBuilder {
 };
 
 /// A finding, by its rule and what its sentence names.
-struct Told {
+struct Reported {
   const char* rule;
   std::vector<std::string> facts;
 };
@@ -80,7 +80,7 @@ struct Told {
 struct Case {
   const char* what;
   std::function<takt::Snapshot()> run;
-  std::vector<Told> told;
+  std::vector<Reported> reported;
 };
 
 void findings_check(const std::vector<Case>& cases) {
@@ -88,10 +88,10 @@ void findings_check(const std::vector<Case>& cases) {
     INFO(each.what);
     const Conclusions said = conclusions_of(each.run());
     INFO(sentences_of(said));
-    CHECK(said.findings.size() == each.told.size());
-    for (std::size_t at = 0; at < std::min(said.findings.size(), each.told.size()); ++at) {
-      CHECK(said.findings[at].what == each.told[at].rule);
-      CHECK(mentions(said.findings[at].sentence, each.told[at].facts));
+    CHECK(said.findings.size() == each.reported.size());
+    for (std::size_t at = 0; at < std::min(said.findings.size(), each.reported.size()); ++at) {
+      CHECK(said.findings[at].what == each.reported[at].rule);
+      CHECK(mentions(said.findings[at].sentence, each.reported[at].facts));
       CHECK(numbers_without_evidence(said.findings[at]) == std::string());
     }
   }
@@ -595,7 +595,7 @@ TEST_CASE("Findings: their golden text holds each rule, and why one says nothing
   for (const auto& cases :
        {bound_cases(), slow_step_cases(), change_cases(), outside_cases(), halt_cases(), timing_cases()}) {
     for (const Case& each : cases) {
-      if (!each.told.empty()) {
+      if (!each.reported.empty()) {
         text += std::string("# ") + each.what + "\n" + sentences_of(conclusions_of(each.run()));
       }
     }

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::int64_t kMs = StepBuilder::kMs;
 
-StepHistory history_of(const StepBuilder& builder, std::size_t most_bytes = StepHistory::kMostBytes) {
-  StepHistory history(most_bytes);
+StepHistory history_of(const StepBuilder& builder, std::size_t max_bytes = StepHistory::kMaxBytes) {
+  StepHistory history(max_bytes);
   history.add(builder.run);
   return history.finished();
 }
@@ -80,14 +80,14 @@ TEST_CASE("Step history: bounded, and neither a sum nor a longest step is lost")
   constexpr std::size_t kBound = 64 * 1024;
   StepHistory live(kBound);
   takt::Snapshot part = builder.run;
-  std::size_t most = 0;
+  std::size_t max = 0;
   for (std::size_t at = 0; at < kSteps; at += 777) {
     part.rows.assign(builder.run.rows.begin() + static_cast<std::ptrdiff_t>(at),
                      builder.run.rows.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(at + 777, kSteps)));
     live.add(part);
-    most = std::max(most, live.bytes());
+    max = std::max(max, live.bytes());
   }
-  CHECK(most <= kBound);
+  CHECK(max <= kBound);
   const StepHistory history = live.finished();
   const SeriesHistory& series = history.series()[0];
   CHECK(series.blocks().size() > 100);
@@ -101,11 +101,11 @@ TEST_CASE("Step history: bounded, and neither a sum nor a longest step is lost")
     };
     const auto block = std::find_if(series.blocks().begin(), series.blocks().end(), holds);
     REQUIRE(block != series.blocks().end());
-    CHECK(block->most_ns == 900 * kMs);
-    CHECK(block->least_ns < 11 * kMs);
+    CHECK(block->max_ns == 900 * kMs);
+    CHECK(block->min_ns < 11 * kMs);
   }
   CHECK(series.worst().front().ns == 900 * kMs);
-  CHECK(series.worst().size() == SeriesHistory::kMostWorst);
+  CHECK(series.worst().size() == SeriesHistory::kMaxWorst);
   CHECK(series.all_breaks() == 99);  // the first step has nothing before it
   CHECK(series.breaks()[1] == 2000);
 }
@@ -122,7 +122,7 @@ TEST_CASE("Step history: the samples of its blocks have the quantiles of the ste
   const StepHistory history = history_of(builder, 128 * 1024);
   std::vector<std::uint64_t> samples;
   for (const StepBlock& each : history.series()[0].blocks()) {
-    CHECK(each.samples.size() <= StepBlock::kMostSamples);
+    CHECK(each.samples.size() <= StepBlock::kMaxSamples);
     CHECK(std::is_sorted(each.samples.begin(), each.samples.end()));
     samples.insert(samples.end(), each.samples.begin(), each.samples.end());
   }
@@ -168,12 +168,12 @@ TEST_CASE("Step history: what is usual is not moved by slow steps") {
 TEST_CASE("Step history: limits of series and metrics are counted") {
   StepBuilder builder;
   builder.step(kMs);
-  for (std::uint32_t at = 0; at < StepHistory::kMostSeries; ++at) {
+  for (std::uint32_t at = 0; at < StepHistory::kMaxSeries; ++at) {
     const std::uint32_t thread = takt_test::add_thread(builder.run, "t" + std::to_string(at));
     const std::uint32_t series = takt_test::add_series(builder.run, builder.batch, thread);
     takt_test::add_row(builder.run, series, at + 1);
   }
-  for (std::size_t at = 0; at <= StepHistory::kMostMetrics; ++at) {
+  for (std::size_t at = 0; at <= StepHistory::kMaxMetrics; ++at) {
     takt::Metric metric;
     metric.name = "m" + std::to_string(at);
     builder.run.metrics.push_back(metric);
@@ -181,7 +181,7 @@ TEST_CASE("Step history: limits of series and metrics are counted") {
   const StepHistory history = history_of(builder);
   CHECK(history.rows_left_out() == 1);
   CHECK(history.points_left_out() == 1);
-  CHECK(history.metrics().size() == StepHistory::kMostMetrics);
+  CHECK(history.metrics().size() == StepHistory::kMaxMetrics);
   CHECK(history.main_series() == 0);
   CHECK(StepHistory().main_series() == 0);
 }
@@ -199,14 +199,14 @@ TEST_CASE("Step history: metrics keep sums and extremes in bounded memory") {
   }
   CHECK(loss.points() == 10'000);
   CHECK(loss.not_finite() == 1);
-  CHECK(loss.blocks().size() <= takt::detail::MetricHistory::kMostBlocks);
+  CHECK(loss.blocks().size() <= takt::detail::MetricHistory::kMaxBlocks);
   double kept = 0;
-  double most = 0;
+  double max = 0;
   for (const takt::detail::MetricBlock& each : loss.blocks()) {
     kept += each.sum;
-    most = std::max(most, each.most);
+    max = std::max(max, each.max);
   }
   CHECK(kept == Approx(sum));
-  CHECK(most == 99.0);
+  CHECK(max == 99.0);
   CHECK(loss.last() == Approx(std::exp(-9.999)));
 }

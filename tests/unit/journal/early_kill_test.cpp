@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What a program has set its exporters up with outlives a kill right behind Session::add(), long before the first period.
+// What a program has set its exporters up with outlives a kill right behind Session::add(), long before the first
+// period.
 #include <takt/exporters/wandb.hpp>
 #include <takt/session.hpp>
 
@@ -9,7 +10,7 @@
 #include "support/catch.hpp"
 #include "support/child.hpp"
 #include "support/scratch.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 
 #ifdef HAS_MLFLOW
 #include <takt/exporters/mlflow.hpp>
@@ -32,7 +33,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// The folder of a run whose program is killed as soon as it has added `make()`.
+/// The directory of a run whose program is killed as soon as it has added `make()`.
 template <class Make>
 std::string killed_run(const Scratch& scratch, const Make& make) {
   support::Child child([&] {
@@ -46,12 +47,12 @@ std::string killed_run(const Scratch& scratch, const Make& make) {
     return std::string();
   });
   child.wait();
-  std::string folder;
+  std::string directory;
   for (const auto& each : std::filesystem::recursive_directory_iterator(scratch.path("runs"))) {
-    if (each.path().filename().string().rfind("rank-", 0) == 0) { folder = each.path().string(); }
+    if (each.path().filename().string().rfind("rank-", 0) == 0) { directory = each.path().string(); }
   }
-  REQUIRE_FALSE(folder.empty());
-  return folder;
+  REQUIRE_FALSE(directory.empty());
+  return directory;
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ std::string killed_run(const Scratch& scratch, const Make& make) {
 #ifdef HAS_MLFLOW
 TEST_CASE("killed right after add(): takt sync makes the run that the program's exporter for MLflow would have made") {
   const Scratch scratch;
-  const std::string folder = killed_run(scratch, [] {
+  const std::string directory = killed_run(scratch, [] {
     takt::MlflowOptions options;
     options.tracking_uri = "http://127.0.0.1:1";
     options.experiment_name = "set in code";
@@ -68,7 +69,7 @@ TEST_CASE("killed right after add(): takt sync makes the run that the program's 
     return std::make_unique<takt::MlflowExporter>(options);
   });
   takt::detail::MlflowCursor cursor;
-  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::kMlflow.cursor_file(folder)), cursor));
+  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::kMlflow.cursor_file(directory)), cursor));
   CHECK(cursor.experiment_name == "set in code");
   CHECK(cursor.every_step);
   CHECK_FALSE(cursor.artifacts);
@@ -78,7 +79,7 @@ TEST_CASE("killed right after add(): takt sync makes the run that the program's 
   takt::MlflowOptions options;
   options.tracking_uri = server.url();
   const takt::cli::MlflowDelivered delivered =
-      takt::cli::MlflowDelivery(folder, options, std::make_shared<takt::cli::Patience>(milliseconds(60'000))).run();
+      takt::cli::MlflowDelivery(directory, options, std::make_shared<takt::cli::IdleTimeout>(milliseconds(60'000))).run();
   CHECK(delivered.outcome == takt::cli::Outcome::all);
   CHECK(server.requests("experiments/get-by-name?experiment_name=set%20in%20code") == 1);
   REQUIRE(server.runs().size() == 1);
@@ -96,9 +97,9 @@ TEST_CASE("killed right after add(): takt sync goes on with the log that the pro
   given.silent = true;
   given.project = "set-in-code";
   given.every_step = true;
-  const std::string folder = killed_run(scratch, [&] { return std::make_unique<takt::WandbExporter>(given); });
+  const std::string directory = killed_run(scratch, [&] { return std::make_unique<takt::WandbExporter>(given); });
   takt::detail::WandbCursor cursor;
-  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::kWandb.cursor_file(folder)), cursor));
+  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::kWandb.cursor_file(directory)), cursor));
   CHECK(cursor.every_step);
   CHECK(cursor.records > 0);
   CHECK(contains(read_text(cursor.log), "set-in-code"));
@@ -106,9 +107,9 @@ TEST_CASE("killed right after add(): takt sync goes on with the log that the pro
   given.project.clear();
   given.every_step = false;
   const takt::cli::WandbDelivered delivered =
-      takt::cli::WandbDelivery(folder, given, std::make_shared<takt::cli::Patience>(milliseconds(60'000))).run();
+      takt::cli::WandbDelivery(directory, given, std::make_shared<takt::cli::IdleTimeout>(milliseconds(60'000))).run();
   CHECK(delivered.outcome == takt::cli::Outcome::written);
-  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::kWandb.cursor_file(folder)), cursor));
+  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::kWandb.cursor_file(directory)), cursor));
   CHECK(cursor.ended);
   CHECK(cursor.every_step);
 }

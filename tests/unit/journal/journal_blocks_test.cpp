@@ -77,7 +77,7 @@ std::vector<Row> read_again(const std::vector<Row>& rows, std::size_t* bytes = n
     REQUIRE(frame.type == static_cast<std::uint16_t>(FrameType::rows));
     std::vector<Row> part;
     REQUIRE(read_rows(frame.payload, part));
-    REQUIRE(part.size() <= RowBlocks::kMostRows);
+    REQUIRE(part.size() <= RowBlocks::kMaxRows);
     read.insert(read.end(), part.begin(), part.end());
   }
   if (bytes != nullptr) { *bytes = out.bytes().size(); }

@@ -37,8 +37,8 @@ Snapshot run_with(const Readings& readings, bool finished = false) {
 }
 
 /// What a reader knows at the end.
-Readings readings_in(const std::string& folder) {
-  JournalReader reader(folder);
+Readings readings_in(const std::string& directory) {
+  JournalReader reader(directory);
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));
@@ -69,8 +69,8 @@ TEST_CASE("Clock readings in a journal: the golden file reads the same for ever"
 }
 
 TEST_CASE("Clock readings in a journal: each segment has them, and any number comes back") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const Readings odd = {{0xFFFFFFFF, -kMost - 1, kMost, -1}, {0, 0, 0, 0}};
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const Readings odd = {{0xFFFFFFFF, -kMax - 1, kMax, -1}, {0, 0, 0, 0}};
   const Scratch scratch;
   {
     JournalExporter writer(scratch.path("."), plain_journal(1));  // a segment each export

@@ -3,7 +3,7 @@
 #include "journal/journal_reader.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/scratch.hpp"
 #include "support/stolen_descriptors.hpp"
@@ -64,9 +64,9 @@ bool begins_with(const std::vector<takt::Row>& all, const std::vector<takt::Row>
 }
 
 /// What an ExportWorker does: rows that were answered `retry` are shown again with those that came since.
-class JournalFaultsShown {
+class JournalErrorsShown {
  public:
-  explicit JournalFaultsShown(JournalExporter& writer) : writer_(writer) {}
+  explicit JournalErrorsShown(JournalExporter& writer) : writer_(writer) {}
   ExportResult show(Snapshot snapshot) {
     held_.insert(held_.end(), snapshot.rows.begin(), snapshot.rows.end());
     snapshot.rows = held_;
@@ -130,7 +130,7 @@ TEST_CASE("journal: one bit flipped loses no more than the frame that holds it, 
     INFO("byte " << at);
     REQUIRE(reader.error().empty());
     REQUIRE(damage.lost_frames <= 1);
-    REQUIRE(read.rows.size() + written.run.most_rows >=
+    REQUIRE(read.rows.size() + written.run.max_rows >=
             written.run.all_rows.size());  // a frame has the rows of one export
     const bool noticed = damage.damaged_bytes + damage.torn_tail_bytes != 0;
     // Padding is the one thing that nobody misses.
@@ -329,7 +329,7 @@ TEST_CASE("journal: a full disk that has room again loses nothing") {
   GrowingRun run(test_seed());
   const int failed = in_child([&] {
     JournalExporter writer(scratch.path(""), plain_journal());
-    JournalFaultsShown shown(writer);
+    JournalErrorsShown shown(writer);
     if (shown.show(run.next()) != ExportResult::ok) { return 1; }
     const rlim_t full = read_text(scratch.path(kFirst)).size() + 100;
     limit_file_size(full);
@@ -354,7 +354,7 @@ TEST_CASE("journal: where the last totals find no room it says that the run has 
   GrowingRun run(test_seed());
   const int failed = in_child([&] {
     JournalExporter writer(scratch.path(""), plain_journal());
-    JournalFaultsShown shown(writer);
+    JournalErrorsShown shown(writer);
     if (shown.show(run.next()) != ExportResult::ok) { return 1; }
     limit_file_size(400);
     const Snapshot last = run.next(true);
@@ -418,7 +418,7 @@ TEST_CASE("journal: half an export that could not be cut off is neither lost nor
 TEST_CASE(
     "journal: whose number the program has taken for its own, it goes on in a new segment and leaves that alone") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   GrowingRun run(test_seed());
   {
     JournalExporter writer(scratch.path(""), plain_journal());
@@ -431,7 +431,7 @@ TEST_CASE(
     REQUIRE(writer.export_snapshot(run.next(true)) == ExportResult::ok);
     CHECK(writer.shutdown(std::chrono::milliseconds(0)));
   }
-  CHECK(faults.lines().size() == 1);
+  CHECK(errors.lines().size() == 1);
   for (int period = 0; period < 4; ++period) {
     const std::vector<int> numbers = open_files("program's " + std::to_string(period));
     REQUIRE(numbers.size() == 1);
@@ -497,14 +497,14 @@ TEST_CASE("journal: on a disk that stays full, the end of the run says at least 
 
 TEST_CASE("journal: removed while it is written, it is begun anew in full") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   JournalExporter writer(scratch.path(""), plain_journal());
   GrowingRun run(test_seed());
   REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
   std::filesystem::remove(scratch.path(kFirst));
   const Snapshot last = run.next();
   REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
-  CHECK(contains(faults.text(), "was removed"));
+  CHECK(contains(errors.text(), "was removed"));
   CHECK(writer.changed_files() == 1);
   JournalReader reader(scratch.path(""));
   Snapshot read;
@@ -518,14 +518,14 @@ TEST_CASE("journal: removed while it is written, it is begun anew in full") {
 
 TEST_CASE("journal: cut off by something else while it is written, it goes on in a file of its own, which is read") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   JournalExporter writer(scratch.path(""), plain_journal());
   GrowingRun run(test_seed());
   REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
   std::filesystem::resize_file(scratch.path(kFirst), 101);  // no multiple of anything
   const Snapshot last = run.next(true);
   REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
-  CHECK(mentions(faults.text(), {kFirst, "changed while it was written"}));
+  CHECK(mentions(errors.text(), {kFirst, "changed while it was written"}));
   CHECK(writer.changed_files() == 1);
   JournalReader reader(scratch.path(""));
   Snapshot read;
@@ -536,19 +536,19 @@ TEST_CASE("journal: cut off by something else while it is written, it goes on in
   CHECK((spell_state(read) == spell_state(last)));
 }
 
-TEST_CASE("journal: a folder that is taken away is reported once, and nothing is lost if it comes back") {
+TEST_CASE("journal: a directory that is taken away is reported once, and nothing is lost if it comes back") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
-  const std::string folder = scratch.path("run");
-  JournalExporter writer(folder, plain_journal());
-  JournalFaultsShown shown(writer);
+  const support::CaughtErrors errors;
+  const std::string directory = scratch.path("run");
+  JournalExporter writer(directory, plain_journal());
+  JournalErrorsShown shown(writer);
   GrowingRun run(test_seed());
   for (int period = 0; period < 10; ++period) { REQUIRE(shown.show(run.next()) == ExportResult::retry); }
-  REQUIRE(faults.lines().size() == 1);
-  CHECK(contains(faults.text(), "cannot make " + folder));
-  std::filesystem::create_directory(folder);
+  REQUIRE(errors.lines().size() == 1);
+  CHECK(contains(errors.text(), "cannot make " + directory));
+  std::filesystem::create_directory(directory);
   REQUIRE(shown.show(run.next()) == ExportResult::ok);
-  JournalReader reader(folder);
+  JournalReader reader(directory);
   Snapshot read;
   REQUIRE(reader.read(read));
   CHECK(same_rows(read.rows, run.all_rows));
@@ -560,7 +560,7 @@ TEST_CASE("journal: a link in the place of a segment is not followed") {
   write_text(scratch.path("mine"), "untouched");
   std::filesystem::create_symlink(scratch.path("mine"), scratch.path(kFirst));
   JournalExporter writer(scratch.path(""), plain_journal());
-  JournalFaultsShown shown(writer);
+  JournalErrorsShown shown(writer);
   GrowingRun run(test_seed());
   CHECK(shown.show(run.next()) == ExportResult::retry);
   CHECK(shown.show(run.next()) == ExportResult::ok);

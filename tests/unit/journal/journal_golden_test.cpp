@@ -3,7 +3,7 @@
 #include "journal/journal_reader.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/tests_directory.hpp"
 
@@ -17,7 +17,7 @@ using namespace takt_test;
 
 namespace {
 
-std::string folder_of_release(const char* release) {
+std::string directory_of_release(const char* release) {
   return (takt_test::tests_directory() / "data" / release).string();
 }
 
@@ -103,16 +103,16 @@ Snapshot at_the_end() {
 
 // Run by name to write the file again, until the version that it is named after is released.
 TEST_CASE("journal: write the golden file of 0.1", "[.golden]") {
-  const support::CaughtFaults faults;  // that steps are left out
+  const support::CaughtErrors errors;  // that steps are left out
   JournalOptions options = plain_journal();
   options.max_bytes = 1;
-  JournalExporter writer(folder_of_release("journal-0.1"), options);
+  JournalExporter writer(directory_of_release("journal-0.1"), options);
   REQUIRE(writer.export_snapshot(before_the_end()) == ExportResult::ok);
   REQUIRE(writer.export_snapshot(at_the_end()) == ExportResult::ok);
 }
 
 TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: the run") {
-  JournalReader reader(folder_of_release("journal-0.1"));
+  JournalReader reader(directory_of_release("journal-0.1"));
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));
@@ -146,7 +146,7 @@ TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: the run")
 }
 
 TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: its steps") {
-  JournalReader reader(folder_of_release("journal-0.1"));
+  JournalReader reader(directory_of_release("journal-0.1"));
   Snapshot read;
   REQUIRE(reader.finish(read));
   REQUIRE(read.rows.size() == 4);

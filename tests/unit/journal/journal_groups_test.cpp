@@ -32,8 +32,8 @@ Snapshot run_in(const Groups& groups, bool finished = false) {
 }
 
 /// What a reader knows at the end.
-Groups groups_in(const std::string& folder) {
-  JournalReader reader(folder);
+Groups groups_in(const std::string& directory) {
+  JournalReader reader(directory);
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));

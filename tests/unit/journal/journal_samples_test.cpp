@@ -42,7 +42,7 @@ Snapshot sampled_from(std::uint64_t first, std::uint64_t end, bool finished = fa
 }
 
 bool same_sample(const Sample& a, const Sample& b) {
-  return a.sequence == b.sequence && a.meter == b.meter && a.time_ns == b.time_ns && a.values == b.values;
+  return a.sequence == b.sequence && a.sensor == b.sensor && a.time_ns == b.time_ns && a.values == b.values;
 }
 
 void check_samples(const std::vector<Sample>& samples, std::uint64_t first, std::uint64_t end) {
@@ -87,12 +87,12 @@ TEST_CASE("Samples in a journal: the golden file reads the same for ever") {
   check_samples(read.samples, 0, 30);
   CHECK(spell_state(read) == spell_state(sampled_from(0, 30, true)));
   // Field by field what the texts do not show.
-  REQUIRE(read.meters.size() == 4);
-  CHECK(read.meters[0].quantities == sampled_gpu("cuda 0", 4).quantities);
-  CHECK(read.meters[0].number == 0);
-  CHECK(read.meters[0].energy.by_power_joules == 4 * 298);
-  CHECK(read.meters[0].slowed.at(1).ns == 120'000'000);
-  CHECK(read.meters[3].processors == 8);
+  REQUIRE(read.sensors.size() == 4);
+  CHECK(read.sensors[0].quantities == sampled_gpu("cuda 0", 4).quantities);
+  CHECK(read.sensors[0].number == 0);
+  CHECK(read.sensors[0].energy.by_power_joules == 4 * 298);
+  CHECK(read.sensors[0].slowed.at(1).ns == 120'000'000);
+  CHECK(read.sensors[3].processors == 8);
   CHECK(read.step_energies.at(1).error_joules == 15);
   CHECK(read.region_energies.at(0).name == "Validation");
   CHECK(read.unsampled.at(0).why == "librocm_smi64.so.7 cannot be loaded");
@@ -101,18 +101,18 @@ TEST_CASE("Samples in a journal: the golden file reads the same for ever") {
 TEST_CASE("Samples in a journal: what a driver keeps for itself, which the first version did not have") {
   const Scratch scratch;
   Snapshot snapshot = sampled_from(0, 10, true);
-  snapshot.meters[0].reserved_bytes = 629'145'600;
+  snapshot.sensors[0].reserved_bytes = 629'145'600;
   REQUIRE(JournalExporter(scratch.path("."), plain_journal()).export_snapshot(snapshot) == ExportResult::ok);
   JournalReader reader(scratch.path("."));
   Snapshot read;
   REQUIRE(reader.finish(read));
-  REQUIRE(read.meters.size() == 4);
-  CHECK(read.meters[0].reserved_bytes == 629'145'600);
-  CHECK_FALSE(read.meters[1].reserved_bytes);
+  REQUIRE(read.sensors.size() == 4);
+  CHECK(read.sensors[0].reserved_bytes == 629'145'600);
+  CHECK_FALSE(read.sensors[1].reserved_bytes);
   JournalReader golden(golden_samples());
   REQUIRE(golden.finish(read));
-  REQUIRE(read.meters.size() == 4);
-  CHECK_FALSE(read.meters[0].reserved_bytes);
+  REQUIRE(read.sensors.size() == 4);
+  CHECK_FALSE(read.sensors[0].reserved_bytes);
 }
 
 TEST_CASE("Samples in a journal: each segment knows its meters, and samples come once") {
@@ -130,13 +130,13 @@ TEST_CASE("Samples in a journal: each segment knows its meters, and samples come
   Snapshot later;
   REQUIRE(rest.finish(later));
   check_samples(later.samples, 10, 30);
-  CHECK(later.meters.size() == 4);
-  CHECK(later.meters[0].samples == 41);
+  CHECK(later.sensors.size() == 4);
+  CHECK(later.sensors[0].samples == 41);
 }
 
 TEST_CASE("Samples in a journal: figures are told once in ten seconds and at the end") {
   takt::detail::JournalChanges changes;
-  const auto told = [&](std::int64_t wall_s, bool finished) {
+  const auto reported = [&](std::int64_t wall_s, bool finished) {
     Snapshot snapshot = sampled_snapshot(wall_s + 1);
     snapshot.wall_ns = wall_s * 1'000'000'000;
     snapshot.finished = finished;
@@ -149,14 +149,14 @@ TEST_CASE("Samples in a journal: figures are told once in ten seconds and at the
     // Without its meters, which only the first one has, a frame of figures cannot be read.
     return frames.bytes().size();
   };
-  const std::size_t first = told(0, false);
-  const std::size_t silent = told(5, false);
+  const std::size_t first = reported(0, false);
+  const std::size_t silent = reported(5, false);
   CHECK(silent + 400 < first);
-  CHECK(told(9, false) == silent);
-  const std::size_t due = told(10, false);
+  CHECK(reported(9, false) == silent);
+  const std::size_t due = reported(10, false);
   CHECK(due > silent + 400);
-  CHECK(told(11, false) == silent);
-  CHECK(told(12, true) > silent + 400);
+  CHECK(reported(11, false) == silent);
+  CHECK(reported(12, true) > silent + 400);
 }
 
 TEST_CASE("Samples in a journal: differences of any numbers come back") {
@@ -165,7 +165,7 @@ TEST_CASE("Samples in a journal: differences of any numbers come back") {
   for (std::uint64_t number = 0; number < 1500; ++number) {
     Sample sample;
     sample.sequence = number + (number >= 700 ? 13 : 0);  // some are missing
-    sample.meter = static_cast<std::uint32_t>(number % 3);
+    sample.sensor = static_cast<std::uint32_t>(number % 3);
     sample.time_ns = odd[(number / 3) % 8];
     for (std::uint64_t value = 0; value < number % 5; ++value) { sample.values.push_back(odd[(number + value) % 8]); }
     samples.push_back(sample);
@@ -212,30 +212,30 @@ TEST_CASE("Samples in a journal: what cannot be is not taken") {
   takt::detail::add_samples(unknown, {gpu_sample(1, 1)});  // a GPU's values, of the processors
   for (const Answer each : apply(state, unknown)) { CHECK(each == Answer::unreadable); }
   takt::detail::SampledRecord sampled;
-  sampled.meters.resize(5);  // there are four
+  sampled.sensors.resize(5);  // there are four
   CHECK(answer_to(FrameType::sampled, sampled) == Answer::unreadable);
-  sampled.meters.resize(1);
-  sampled.meters[0].figures.resize(3);  // it has seven
+  sampled.sensors.resize(1);
+  sampled.sensors[0].figures.resize(3);  // it has seven
   CHECK(answer_to(FrameType::sampled, sampled) == Answer::unreadable);
-  sampled.meters[0].figures.clear();
+  sampled.sensors[0].figures.clear();
   sampled.steps.resize(1);
-  sampled.steps[0].meter = 2;
+  sampled.steps[0].sensor = 2;
   CHECK(answer_to(FrameType::sampled, sampled) == Answer::unreadable);
   sampled.steps.clear();
   sampled.regions.resize(1);
-  sampled.regions[0].meter = 2;
+  sampled.regions[0].sensor = 2;
   CHECK(answer_to(FrameType::sampled, sampled) == Answer::unreadable);
-  takt::detail::MetersRecord meters;
-  meters.meters.resize(2000);
-  CHECK(answer_to(FrameType::meters, meters) == Answer::unreadable);
+  takt::detail::SensorsRecord sensors;
+  sensors.sensors.resize(2000);
+  CHECK(answer_to(FrameType::sensors, sensors) == Answer::unreadable);
   Snapshot read;
   state.move_into(read);
-  CHECK(read.meters.size() == 4);
+  CHECK(read.sensors.size() == 4);
   CHECK(read.samples.empty());
   CHECK(read.step_energies.size() == 2);
   // Fewer meters than before take their energies with them.
-  meters.meters.resize(1);
-  CHECK(answer_to(FrameType::meters, meters) == Answer::taken);
+  sensors.sensors.resize(1);
+  CHECK(answer_to(FrameType::sensors, sensors) == Answer::taken);
   state.move_into(read);
   CHECK(read.step_energies.size() == 1);
   CHECK(read.region_energies.size() == 1);
@@ -276,10 +276,10 @@ TEST_CASE("Samples in a journal: beyond its budget they are left out and counted
   Snapshot read;
   REQUIRE(reader.finish(read));
   check_samples(read.samples, 0, 10);
-  CHECK(read.meters[0].samples == 41);  // figures are not
-  bool told = false;
+  CHECK(read.sensors[0].samples == 41);  // figures are not
+  bool reported = false;
   for (const takt::Loss& each : read.losses) {
-    told = told || (each.what == "not_in_journal" && each.where == "samples" && each.count == 20);
+    reported = reported || (each.what == "not_in_journal" && each.where == "samples" && each.count == 20);
   }
-  CHECK(told);
+  CHECK(reported);
 }

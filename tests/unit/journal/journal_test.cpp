@@ -3,7 +3,7 @@
 #include "journal/journal_reader.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/scratch.hpp"
 #include "support/tests_directory.hpp"
@@ -24,7 +24,7 @@ using namespace takt_test;
 namespace {
 
 /// \param name "journal": as it was at first. "journal-devices": with devices, and rows that wait for them.
-std::string golden_folder(const char* name = "journal") {
+std::string golden_directory(const char* name = "journal") {
   return (takt_test::tests_directory() / "data" / name).string();
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("journal: rows are there before their device values, which a kill leav
 
 TEST_CASE("journal: beyond its budget, device values of rows that it has still come") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   JournalOptions options = plain_journal();
   options.max_bytes = 1;
   JournalExporter writer(scratch.path(""), options);
@@ -258,7 +258,7 @@ TEST_CASE("journal: another version, or byte order, is refused with a reason") {
 
 TEST_CASE("journal: beyond its budget rows are counted and totals go on, once a minute") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   JournalOptions options = plain_journal();
   options.max_bytes = 1;
   JournalExporter writer(scratch.path(""), options);
@@ -283,12 +283,12 @@ TEST_CASE("journal: beyond its budget rows are counted and totals go on, once a 
   CHECK(read.losses[last.losses.size()].what == "not_in_journal");
   CHECK(read.losses[last.losses.size()].count == run.all_rows.size() - written);
   CHECK(read.paths[1].host.total_ns() == last.paths[1].host.total_ns());
-  CHECK(faults.lines().size() == 1);
+  CHECK(errors.lines().size() == 1);
 }
 
 TEST_CASE("journal: where the disk has less than is to be kept free, rows are counted until there is room again") {
   const Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   JournalOptions options = plain_journal();
   options.keep_free = JournalOptions().keep_free;
   options.disk = &small_disk;
@@ -318,11 +318,11 @@ TEST_CASE("journal: where the disk has less than is to be kept free, rows are co
   REQUIRE(read.losses.size() > last.losses.size());
   CHECK(read.losses[last.losses.size()].what == "not_in_journal");
   CHECK(read.losses[last.losses.size()].count == left_out);
-  REQUIRE(faults.lines().size() == 1);
+  REQUIRE(errors.lines().size() == 1);
 }
 
 TEST_CASE("journal: of a large disk 1 GiB is kept free, and of one without a size nothing") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto thins = [&](unsigned long size_mib, unsigned long mib) {
     const Scratch scratch;
     JournalOptions options = plain_journal();
@@ -351,7 +351,7 @@ TEST_CASE("journal: unless told otherwise it has 256 MiB, and leaves 5 % of the 
   CHECK(options.keep_free == 0.05);
 }
 
-TEST_CASE("journal: a folder without one is nothing new") {
+TEST_CASE("journal: a directory without one is nothing new") {
   const Scratch scratch;
   JournalReader reader(scratch.path("nowhere"));
   Snapshot read;
@@ -362,7 +362,7 @@ TEST_CASE("journal: a folder without one is nothing new") {
 
 // Run by name to write the file again, which only a new version of the format is a reason for.
 TEST_CASE("journal: write the golden file", "[.golden]") {
-  JournalExporter writer(golden_folder("journal-2"), plain_journal());
+  JournalExporter writer(golden_directory("journal-2"), plain_journal());
   Snapshot snapshot = sample_snapshot();
   takt::Row& row = add_row(snapshot, 0, 0);
   row.cells.resize(2);
@@ -378,12 +378,12 @@ TEST_CASE("journal: write the golden file", "[.golden]") {
 }
 
 TEST_CASE("journal: write the golden file with devices", "[.golden]") {
-  JournalExporter writer(golden_folder("journal-devices-2"), plain_journal());
+  JournalExporter writer(golden_directory("journal-devices-2"), plain_journal());
   for (const Snapshot& each : run_with_devices()) { REQUIRE(writer.export_snapshot(each) == ExportResult::ok); }
 }
 
 TEST_CASE("journal: the golden files with devices read the same for ever") {
-  JournalReader reader(golden_folder(GENERATE("journal-devices", "journal-devices-2")));
+  JournalReader reader(golden_directory(GENERATE("journal-devices", "journal-devices-2")));
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));
@@ -408,7 +408,7 @@ TEST_CASE("journal: the golden files with devices read the same for ever") {
 }
 
 TEST_CASE("journal: the golden files of each version read the same for ever") {
-  JournalReader reader(golden_folder(GENERATE("journal", "journal-2")));
+  JournalReader reader(golden_directory(GENERATE("journal", "journal-2")));
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));

@@ -17,10 +17,10 @@ using namespace takt_test;
 
 namespace {
 
-std::string data_folder(const char* name) { return (takt_test::tests_directory() / "data" / name).string(); }
+std::string data_directory(const char* name) { return (takt_test::tests_directory() / "data" / name).string(); }
 
 takt::RunInfo journal_version_run_in(const char* name) {
-  JournalReader reader(data_folder(name));
+  JournalReader reader(data_directory(name));
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));
@@ -31,7 +31,7 @@ takt::RunInfo journal_version_run_in(const char* name) {
 
 // Run by name to write the file again, until the version that wrote it is released.
 TEST_CASE("write the golden file of a journal with the version of Takt", "[.golden]") {
-  JournalExporter writer(data_folder("journal-version"), plain_journal());
+  JournalExporter writer(data_directory("journal-version"), plain_journal());
   Snapshot snapshot = sample_snapshot();
   snapshot.run.pid_namespace = 4'026'531'836;
   snapshot.run.takt_version = "0.1.0";

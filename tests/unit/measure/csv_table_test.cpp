@@ -69,10 +69,10 @@ TEST_CASE("CsvTable: what is no table is refused with its line") {
 }
 
 TEST_CASE("CsvTable: what is beyond the bounds is refused") {
-  CHECK(mentions(table_refusal_of(std::string(CsvTable::kMostBytes + 1, 'x')), {"4194304"}));
-  CHECK(mentions(table_refusal_of(std::string(CsvTable::kMostBytes, ',')), {"1000"}));
+  CHECK(mentions(table_refusal_of(std::string(CsvTable::kMaxBytes + 1, 'x')), {"4194304"}));
+  CHECK(mentions(table_refusal_of(std::string(CsvTable::kMaxBytes, ',')), {"1000"}));
   std::string rows = "a\n";
-  for (std::size_t row = 0; row <= CsvTable::kMostRows; ++row) { rows += "1\n"; }
+  for (std::size_t row = 0; row <= CsvTable::kMaxRows; ++row) { rows += "1\n"; }
   CHECK(mentions(table_refusal_of(rows), {"line 100002", "100000"}));
   CHECK(table_refusal_of("a,b\n1,\"" + std::string(1'000'000, 'x') + "\"\n").size() < 200);
 }

@@ -45,7 +45,7 @@ std::vector<std::int64_t> some_times(std::size_t count, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("Measured times: the ends of the median's interval are the innermost that hold 95 of 100") {
-  for (std::uint64_t n = 0; n < takt::detail::kLeastForMedian; ++n) { CHECK(rank_of_median_end(n) == 0); }
+  for (std::uint64_t n = 0; n < takt::detail::kMinForMedian; ++n) { CHECK(rank_of_median_end(n) == 0); }
   for (const std::uint64_t n : {6U, 7U, 8U, 9U, 10U, 15U, 29U, 30U, 31U, 100U, 333U, 1000U}) {
     const std::uint64_t k = rank_of_median_end(n);
     INFO(n << " values, rank " << k);

@@ -10,17 +10,17 @@
 
 using takt::MeasuredNotes;
 using takt::MeasuredRun;
-using takt::Meter;
 using takt::Quantity;
 using takt::Sample;
+using takt::Sensor;
 using takt::detail::note_surroundings;
 using takt::detail::notes_on;
 
 namespace {
 
-Sample sample_at(std::uint32_t meter, std::int64_t time_ns, std::vector<std::int64_t> values) {
+Sample sample_at(std::uint32_t sensor, std::int64_t time_ns, std::vector<std::int64_t> values) {
   Sample sample;
-  sample.meter = meter;
+  sample.sensor = sensor;
   sample.time_ns = time_ns;
   sample.values = std::move(values);
   return sample;
@@ -36,14 +36,14 @@ MeasuredRun run_from(std::int64_t begin_ns, std::int64_t end_ns) {
 }  // namespace
 
 TEST_CASE("Run surroundings: clock and slow-downs are those of the samples around each run") {
-  const std::vector<Meter> meters = {
-      takt_test::meter_of(Meter::Kind::device, "cuda 0", {Quantity::clock, Quantity::slowdowns})};
+  const std::vector<Sensor> sensors = {
+      takt_test::sensor_of(Sensor::Kind::device, "cuda 0", {Quantity::clock, Quantity::slowdowns})};
   const std::vector<Sample> samples = {sample_at(0, 0, {1980, 0}), sample_at(0, 100, {1200, 1}),
                                        sample_at(0, 200, {1980, Sample::kAbsent}), sample_at(0, 300, {1990, 0}),
                                        sample_at(0, 400, {1500, 2})};
   std::vector<MeasuredRun> runs = {run_from(10, 20), run_from(110, 120), run_from(210, 290), run_from(310, 320),
                                    run_from(410, 420)};
-  note_surroundings(meters, samples, runs);
+  note_surroundings(sensors, samples, runs);
   CHECK(runs[0].clock_mhz == 1200);  // that of the sample behind it
   CHECK(runs[0].slowdowns == 1);
   CHECK(runs[1].clock_mhz == 1200);
@@ -57,16 +57,16 @@ TEST_CASE("Run surroundings: clock and slow-downs are those of the samples aroun
   const MeasuredNotes notes = notes_on(runs);
   CHECK(notes.slowed_runs == 5);
   CHECK(notes.slowdowns == 3);
-  CHECK(notes.least_clock_mhz == 1200);
-  CHECK(notes.most_clock_mhz == 1980);
+  CHECK(notes.min_clock_mhz == 1200);
+  CHECK(notes.max_clock_mhz == 1980);
   CHECK(notes.switched_runs == 1);
   CHECK_FALSE(notes.others_busy);
 }
 
 TEST_CASE("Run surroundings: other processes are what the machine used and this process did not") {
-  std::vector<Meter> meters = {takt_test::meter_of(Meter::Kind::process, "process", {Quantity::cpu_time}),
-                               takt_test::meter_of(Meter::Kind::machine, "machine", {Quantity::cpu_time})};
-  meters[1].processors = 4;
+  std::vector<Sensor> sensors = {takt_test::sensor_of(Sensor::Kind::process, "process", {Quantity::cpu_time}),
+                                 takt_test::sensor_of(Sensor::Kind::machine, "machine", {Quantity::cpu_time})};
+  sensors[1].processors = 4;
   // The machine is read once in 1 000 ns, this process each 100, in which it uses 100.
   std::vector<Sample> samples;
   for (std::int64_t time_ns = 0; time_ns <= 3000; time_ns += 100) {
@@ -76,7 +76,7 @@ TEST_CASE("Run surroundings: other processes are what the machine used and this 
     }
   }
   std::vector<MeasuredRun> runs = {run_from(200, 300), run_from(1200, 1300), run_from(900, 1100)};
-  note_surroundings(meters, samples, runs);
+  note_surroundings(sensors, samples, runs);
   CHECK(runs[0].others_busy.value() == Approx(0));
   CHECK(runs[1].others_busy.value() == Approx(0.5));   // 3 000 by all, 1 000 by this one, of 4 000
   CHECK(runs[2].others_busy.value() == Approx(0.25));  // from 0 to 2 000
@@ -86,10 +86,10 @@ TEST_CASE("Run surroundings: other processes are what the machine used and this 
 TEST_CASE("Run surroundings: without samples nothing is known") {
   std::vector<MeasuredRun> runs = {run_from(1, 2)};
   note_surroundings({}, {}, runs);
-  note_surroundings({takt_test::meter_of(Meter::Kind::device, "cuda 0", {Quantity::power})},
+  note_surroundings({takt_test::sensor_of(Sensor::Kind::device, "cuda 0", {Quantity::power})},
                     {sample_at(0, 0, {7}), sample_at(0, 1, {})}, runs);
   CHECK_FALSE(runs[0].clock_mhz);
   CHECK(runs[0].slowdowns == 0);
   CHECK_FALSE(runs[0].others_busy);
-  CHECK_FALSE(notes_on({}).least_clock_mhz);
+  CHECK_FALSE(notes_on({}).min_clock_mhz);
 }

@@ -18,20 +18,20 @@ using takt_test::mentions;
 namespace {
 
 /// A rate, and by how much it may be off.
-struct TrialFindingTold {
+struct TrialFindingReported {
   double per_s;
   double off;
 };
 
-TrialRate rate_of(TrialFindingTold told) {
+TrialRate rate_of(TrialFindingReported reported) {
   TrialRate rate;
   rate.trials = 3;
-  rate.per_s = told.per_s;
-  rate.interval = takt::TrialInterval{told.per_s - told.off, told.per_s + told.off};
+  rate.per_s = reported.per_s;
+  rate.interval = takt::TrialInterval{reported.per_s - reported.off, reported.per_s + reported.off};
   return rate;
 }
 
-TrialResults results_of(TrialFindingTold io, TrialFindingTold synthetic, TrialFindingTold full) {
+TrialResults results_of(TrialFindingReported io, TrialFindingReported synthetic, TrialFindingReported full) {
   TrialResults results;
   results.unit = "samples";
   results.of(TrialKind::io) = rate_of(io);
@@ -56,7 +56,7 @@ TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, a
   // As printed there: IO, SYNTHETIC, FULL, with the spread behind each.
   struct Case {
     const char* name;
-    TrialFindingTold io, synthetic, full;
+    TrialFindingReported io, synthetic, full;
     const char* what;
     std::vector<std::string> facts;
   };
@@ -87,12 +87,12 @@ TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, a
     all += sentence_of(results) + "\n";
   }
   // And what is said without a finding.
-  all += results_of({100, 5}, {104, 5}, {99, 1}).untold + "\n";
-  all += results_of({100, 5}, {200, 5}, {89, 4}).untold + "\n";
-  all += results_of({100, 1}, {200, 1}, {130, 1}).untold + "\n";
+  all += results_of({100, 5}, {104, 5}, {99, 1}).unreported + "\n";
+  all += results_of({100, 5}, {200, 5}, {89, 4}).unreported + "\n";
+  all += results_of({100, 1}, {200, 1}, {130, 1}).unreported + "\n";
   TrialResults nothing;
   takt::detail::conclude_trials(nothing);
-  all += nothing.untold + "\n";
+  all += nothing.unreported + "\n";
   takt_test::check_golden("trial_findings.txt", all);
 }
 
@@ -112,10 +112,10 @@ TEST_CASE("Trials: what a finding rests on stands beside it") {
 }
 
 TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
-  const auto why = [](TrialFindingTold io, TrialFindingTold synthetic, TrialFindingTold full) {
+  const auto why = [](TrialFindingReported io, TrialFindingReported synthetic, TrialFindingReported full) {
     const TrialResults results = results_of(io, synthetic, full);
     CHECK_FALSE(results.finding.has_value());
-    return results.untold;
+    return results.unreported;
   };
   CHECK(mentions(why({100, 5}, {104, 5}, {99, 1}), {"IO", "SYNTHETIC", "overlap"}));
   CHECK(mentions(why({100, 5}, {200, 5}, {89, 4}), {"FULL", "0.81", "0.98"}));
@@ -143,7 +143,7 @@ TEST_CASE("Trials: a rate without an interval says nothing") {
   results.of(TrialKind::synthetic).interval.reset();
   takt::detail::conclude_trials(results);
   CHECK_FALSE(results.finding.has_value());
-  CHECK(mentions(results.untold, {"IO", "SYNTHETIC", "FULL", "interval"}));
+  CHECK(mentions(results.unreported, {"IO", "SYNTHETIC", "FULL", "interval"}));
   results = results_of({100, 1}, {400, 2}, {98, 3});
   results.of(TrialKind::io) = TrialRate();
   takt::detail::conclude_trials(results);

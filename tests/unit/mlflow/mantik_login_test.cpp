@@ -7,7 +7,7 @@
 
 #include "mlflow/mlflow_client.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/child.hpp"
 #include "support/fake_http.hpp"
 #include "support/mentions.hpp"
@@ -123,7 +123,7 @@ SenderTimes quick() {
   return times;
 }
 
-/// A home folder and a Mantik.
+/// A home directory and a Mantik.
 struct Rig {
   Rig() { now_s = kStart; }
 
@@ -166,16 +166,16 @@ Snapshot with_metrics(std::uint64_t first, std::uint64_t count) {
 bool deliver(MlflowClient& client, int ms = 60'000) { return client.deliver(steady_clock::now() + milliseconds(ms)); }
 
 /// What is said where the token routes answer like this.
-std::string told_for(const FakeAnswer& answer) {
-  const support::CaughtFaults faults;
+std::string reported_for(const FakeAnswer& answer) {
+  const support::CaughtErrors errors;
   Rig rig;
   rig.mantik.token_answer = answer;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 3));
-  CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 100)); }));
+  CHECK(takt_test::until([&] { return !errors.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 100)); }));
   CHECK(rig.mantik.of("/tracking/").empty());
   CHECK_FALSE(exists(rig.file));
-  return faults.text() + (client.stopped() ? "STOPPED" : "");
+  return errors.text() + (client.stopped() ? "STOPPED" : "");
 }
 
 }  // namespace
@@ -264,14 +264,14 @@ TEST_CASE("Mantik login: a token that is refused in the middle is refreshed once
   CHECK(batches[1].body == batches[2].body);
   CHECK(contains(batches[2].headers, "Bearer access-2\r\n"));
 
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   rig.mantik.accepts_nothing = true;
   client.take(with_metrics(6, 1));
   CHECK_FALSE(deliver(client));
   CHECK(client.stopped());
   CHECK(rig.mantik.refreshed() == 2);
   CHECK(rig.mantik.of("log-batch").size() == 5);
-  CHECK(mentions(faults.text(), {"MLFLOW_TRACKING_URI", "MANTIK_API_URL"}));
+  CHECK(mentions(errors.text(), {"MLFLOW_TRACKING_URI", "MANTIK_API_URL"}));
 }
 
 TEST_CASE("Mantik login: a token that another process has refreshed meanwhile is used", "[timed]") {
@@ -330,7 +330,7 @@ TEST_CASE("Mantik login: whoever asks for too long is not waited for", "[timed]"
 }
 
 TEST_CASE("Mantik login: tokens of others are neither used nor written over", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Rig rig;
   rig.write_cache(kOthers, kStart + 3600);
   const std::string before = read_text(rig.file);
@@ -339,8 +339,8 @@ TEST_CASE("Mantik login: tokens of others are neither used nor written over", "[
   REQUIRE(deliver(client));
   CHECK(rig.mantik.created() == 1);
   CHECK(read_text(rig.file) == before);
-  CHECK(mentions(faults.text(), {"bob", "MANTIK_USERNAME", "ada"}));
-  CHECK_FALSE(contains(faults.text(), kOthers));
+  CHECK(mentions(errors.text(), {"bob", "MANTIK_USERNAME", "ada"}));
+  CHECK_FALSE(contains(errors.text(), kOthers));
 }
 
 TEST_CASE("Mantik login: tokens of one platform are not sent to another, which has a file of its own", "[timed]") {
@@ -386,7 +386,7 @@ TEST_CASE("Mantik login: however Mantik's own host is written, its tokens are th
 }
 
 TEST_CASE("Mantik login: a file that cannot be used is told of, and does not stop anything", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Rig rig;
   rig.write_cache("x", kStart + 3600);
   std::string expected;
@@ -408,56 +408,56 @@ TEST_CASE("Mantik login: a file that cannot be used is told of, and does not sto
   client.take(with_metrics(0, 1));
   REQUIRE(deliver(client));
   CHECK(rig.mantik.created() == 1);
-  CHECK(contains(faults.text(), expected));
-  CHECK(faults.lines().size() == 1);
-  CHECK_FALSE(contains(faults.text(), "s3cr3t"));
+  CHECK(contains(errors.text(), expected));
+  CHECK(errors.lines().size() == 1);
+  CHECK_FALSE(contains(errors.text(), "s3cr3t"));
   CHECK(rig.cache()["access_token"] == "access-1");
   CHECK(mode_of(rig.file) == 0600);
 }
 
-TEST_CASE("Mantik login: without a folder to keep them in, tokens are asked for all the same", "[timed]") {
-  const support::CaughtFaults faults;
+TEST_CASE("Mantik login: without a directory to keep them in, tokens are asked for all the same", "[timed]") {
+  const support::CaughtErrors errors;
   Rig rig;
   write_text(rig.scratch.path(".mantik"), "in the way");
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
   REQUIRE(deliver(client));
-  CHECK(contains(faults.text(), rig.file));
+  CHECK(contains(errors.text(), rig.file));
 }
 
 TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a secret", "[timed]") {
   // Whoever answers may repeat what was sent.
   const std::string echo = std::string(kPassword) + R"( pa\"ss wörd old-refresh access-1)";
-  const auto told = [&](int status, const std::string& text, const std::string& headers = "") {
+  const auto reported = [&](int status, const std::string& text, const std::string& headers = "") {
     FakeAnswer answer = FakeMantik::text_answer(status, text + echo);
     answer.headers = headers;
-    std::string line = told_for(answer);
+    std::string line = reported_for(answer);
     INFO(line);
     CHECK_FALSE(contains(line, "ss w"));
     CHECK_FALSE(contains(line, "refresh"));
     CHECK_FALSE(contains(line, "access-1"));
     return line;
   };
-  const std::string incorrect = told(401, "incorrect username or password");
+  const std::string incorrect = reported(401, "incorrect username or password");
   CHECK(mentions(incorrect, {"HTTP 401", "MANTIK_USERNAME", "MANTIK_PASSWORD"}));
-  const std::string unknown = told(401, "user does not exist");
+  const std::string unknown = reported(401, "user does not exist");
   CHECK(mentions(unknown, {"HTTP 401"}));
   CHECK(unknown != incorrect);
-  CHECK(contains(told(401, ""), "STOPPED"));
-  CHECK(mentions(told(404, ""), {"HTTP 404", "MANTIK_API_URL"}));
-  CHECK(contains(told(404, ""), "STOPPED"));
-  CHECK(mentions(told(201, ""), {"MANTIK_API_URL", "tried again"}));
-  const std::string away = told(503, "");
+  CHECK(contains(reported(401, ""), "STOPPED"));
+  CHECK(mentions(reported(404, ""), {"HTTP 404", "MANTIK_API_URL"}));
+  CHECK(contains(reported(404, ""), "STOPPED"));
+  CHECK(mentions(reported(201, ""), {"MANTIK_API_URL", "tried again"}));
+  const std::string away = reported(503, "");
   CHECK(mentions(away, {"HTTP 503", "MANTIK_API_URL", "tried again", "3 points"}));
   CHECK_FALSE(contains(away, "STOPPED"));
 
   FakeHttp other([](const FakeRequest&) { return FakeAnswer(); });
-  CHECK(mentions(told(307, "", "Location: " + other.url() + "/x\r\n"), {"HTTP 307", "MANTIK_API_URL"}));
+  CHECK(mentions(reported(307, "", "Location: " + other.url() + "/x\r\n"), {"HTTP 307", "MANTIK_API_URL"}));
   CHECK(other.requests().empty());
 }
 
 TEST_CASE("Mantik login: a tracking server that repeats the token does not bring it into a line", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Rig rig;
   FakeHttp server([&](const FakeRequest& request) {
     return contains(request.path, "/mantik/") ? rig.mantik.answer(request)
@@ -467,14 +467,14 @@ TEST_CASE("Mantik login: a tracking server that repeats the token does not bring
   options.tracking_uri = options.mantik.api_url = server.url();
   MlflowClient client(options, quick());
   client.take(with_metrics(0, 1));
-  CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 100)); }));
-  CHECK(contains(faults.text(), "no *** today"));
-  CHECK_FALSE(contains(faults.text(), "access-1"));
+  CHECK(takt_test::until([&] { return !errors.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 100)); }));
+  CHECK(contains(errors.text(), "no *** today"));
+  CHECK_FALSE(contains(errors.text(), "access-1"));
 }
 
 TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than the time given", "[timed]") {
   const bool refuses = GENERATE(true, false);
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Rig rig;
   rig.mantik.token_answer = FakeMantik::text_answer(0, "");
   rig.mantik.token_answer.silent = true;
@@ -487,11 +487,11 @@ TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than 
   const auto begin = steady_clock::now();
   CHECK_FALSE(deliver(client, 700));
   CHECK(steady_clock::now() - begin < milliseconds(15'000));  // the machine may be busy
-  CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 700)); }));
+  CHECK(takt_test::until([&] { return !errors.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 700)); }));
   CHECK(client.queue().points() == 3);
-  CHECK(contains(faults.text(), refuses ? "onnect" : "no reply within 300 ms"));
-  CHECK(mentions(faults.text(), {"MANTIK_API_URL", "tried again", "3 points"}));
-  CHECK(faults.lines().size() == 1);
+  CHECK(contains(errors.text(), refuses ? "onnect" : "no reply within 300 ms"));
+  CHECK(mentions(errors.text(), {"MANTIK_API_URL", "tried again", "3 points"}));
+  CHECK(errors.lines().size() == 1);
 }
 
 TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next one", "[timed]") {
@@ -520,7 +520,7 @@ TEST_CASE("Mantik login: a clock that is wrong does not ask for a token with eac
 }
 
 TEST_CASE("Mantik login: an experiment is never made", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Rig rig;
   MlflowOptions options = rig.options();
   options.experiment_name = "mine";
@@ -529,7 +529,7 @@ TEST_CASE("Mantik login: an experiment is never made", "[timed]") {
   CHECK_FALSE(deliver(client));
   CHECK(client.stopped());
   CHECK(rig.mantik.of("experiments/create").empty());
-  CHECK(mentions(faults.text(), {"\"mine\"", "Mantik"}));
+  CHECK(mentions(errors.text(), {"\"mine\"", "Mantik"}));
 
   options.experiment_name.clear();
   options.experiment_id.clear();
@@ -566,12 +566,12 @@ TEST_CASE("Mantik options that cannot work are refused with what to do, and with
     options.mantik.api_url = options.tracking_uri = "http://mantik.example.org";
     options.insecure_tls = true;
   };
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   CHECK(refused(meant) == "not refused");
 }
 
 TEST_CASE("Mantik options come from Mantik's variables, and are for Mantik's own host") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   support::ScopedEnvironment environment({{"MANTIK_USERNAME", "ada"}, {"MANTIK_PASSWORD", kPassword}});
   for (const char* const name : {"MLFLOW_TRACKING_URI", "MANTIK_API_URL", "MLFLOW_TRACKING_TOKEN"}) {
     environment.unset(name);
@@ -589,14 +589,14 @@ TEST_CASE("Mantik options come from Mantik's variables, and are for Mantik's own
   environment.set("MANTIK_PASSWORD", kPassword);
   CHECK(MlflowOptions::from_env().mantik.username == "ada");
 
-  CHECK(faults.lines().empty());
+  CHECK(errors.lines().empty());
   environment.set("MLFLOW_TRACKING_URI", "https://u:s3cr3t@mlflow.example.org");
   options = MlflowOptions::from_env();
   CHECK(options.mantik.username.empty());
   CHECK(options.mantik.password.empty());
-  CHECK(mentions(faults.text(),
+  CHECK(mentions(errors.text(),
                  {"MLFLOW_TRACKING_URI", "https://mlflow.example.org:443", "https://api.cloud.mantik.ai:443"}));
-  CHECK_FALSE(contains(faults.text(), "s3cr3t"));
+  CHECK_FALSE(contains(errors.text(), "s3cr3t"));
   environment.set("MANTIK_API_URL", "https://mlflow.example.org/mantik-api");
   CHECK(MlflowOptions::from_env().mantik.username == "ada");
 }

@@ -6,7 +6,7 @@
 #include <takt/exporters/mlflow.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_http.hpp"
 #include "support/mentions.hpp"
 #include "support/patience.hpp"
@@ -150,15 +150,15 @@ class FullBacklog {
 };
 
 /// What a server says to every request, and the line that comes of it.
-std::string mlflow_client_told_for(const FakeAnswer& answer) {
-  const support::CaughtFaults faults;
+std::string mlflow_client_reported_for(const FakeAnswer& answer) {
+  const support::CaughtErrors errors;
   FakeHttp server([&](const FakeRequest&) { return answer; });
   MlflowClient client(options_for(server), mlflow_client_quick());
   client.take(mlflow_client_with_metrics(3));
-  CHECK(takt_test::until([&] { return !faults.lines().empty(); },
+  CHECK(takt_test::until([&] { return !errors.lines().empty(); },
                          [&] { CHECK_FALSE(mlflow_client_deliver(client, 100)); }));
-  CHECK_FALSE(contains(faults.text(), "s3cr3t"));
-  return faults.text() + (client.stopped() ? "STOPPED" : "");
+  CHECK_FALSE(contains(errors.text(), "s3cr3t"));
+  return errors.text() + (client.stopped() ? "STOPPED" : "");
 }
 
 }  // namespace
@@ -240,7 +240,7 @@ TEST_CASE(
 }
 
 TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in it is not", "[timed]") {
-  const auto [header, least_ms] = GENERATE(table<std::string, int>(
+  const auto [header, min_ms] = GENERATE(table<std::string, int>(
       {{"1", 140}, {"99999999999", 140}, {"Fri, 31 Dec 9999 23:59:59 GMT", 140}, {"soon", 0}, {"-5", 0}, {"", 0}}));
   bool bad = true;
   FakeHttp server([&, text = header](const FakeRequest& request) {
@@ -256,7 +256,7 @@ TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in
   REQUIRE(batches.size() == 2);
   const auto waited = batches[1].at - batches[0].at;
   INFO(header);
-  CHECK(waited >= milliseconds(least_ms));
+  CHECK(waited >= milliseconds(min_ms));
   CHECK(waited < milliseconds(20'000));  // the machine may be busy
 }
 
@@ -310,20 +310,20 @@ TEST_CASE("MLflow client: a point that is refused is found and left out, the oth
     taken += nlohmann::json::parse(request.body)["metrics"].size();
     return usual(request);
   });
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   MlflowClient client(options_for(server), mlflow_client_quick());
   client.take(mlflow_client_with_metrics(1000));
   REQUIRE(mlflow_client_deliver(client));
   CHECK(taken == 999);
   CHECK(client.queue().left_out() == 1);
   CHECK(of(server, "log-batch").size() < 30);
-  CHECK(mentions(faults.text(), {"a value of \"loss\"", "bad value"}));
+  CHECK(mentions(errors.text(), {"a value of \"loss\"", "bad value"}));
 }
 
 TEST_CASE("MLflow client: what is not MLflow's word on a value settles none, and the run is stopped", "[timed]") {
   const FakeAnswer answer = GENERATE(failing(402), failing(407), failing(451), failing(505), page(400), page(422));
   FakeHttp server([&](const FakeRequest& request) { return is(request, "log-batch") ? answer : usual(request); });
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   MlflowClient client(options_for(server), mlflow_client_quick());
   client.take(mlflow_client_with_metrics(80));
   CHECK_FALSE(mlflow_client_deliver(client));
@@ -331,21 +331,21 @@ TEST_CASE("MLflow client: what is not MLflow's word on a value settles none, and
   CHECK(of(server, "log-batch").size() == 1);
   CHECK(client.queue().settled() == 0);  // the next one sends it
   CHECK(client.queue().left_out() == 0);
-  CHECK(contains(faults.text(), "HTTP " + std::to_string(answer.status)));
+  CHECK(contains(errors.text(), "HTTP " + std::to_string(answer.status)));
 }
 
 TEST_CASE("MLflow client: what is too large for somebody on the way goes in parts, and no value is left out",
           "[timed]") {
-  const std::size_t most = GENERATE(std::size_t{2000}, std::size_t{10});
+  const std::size_t max = GENERATE(std::size_t{2000}, std::size_t{10});
   FakeHttp server([&](const FakeRequest& request) {
-    return is(request, "log-batch") && request.body.size() > most ? page(413) : usual(request);
+    return is(request, "log-batch") && request.body.size() > max ? page(413) : usual(request);
   });
   MlflowClient client(options_for(server), mlflow_client_quick());
   client.take(mlflow_client_with_metrics(80));
-  CHECK(mlflow_client_deliver(client) == (most == 2000));
-  CHECK(client.stopped() == (most == 10));
+  CHECK(mlflow_client_deliver(client) == (max == 2000));
+  CHECK(client.stopped() == (max == 10));
   CHECK(client.queue().left_out() == 0);
-  CHECK(client.queue().settled() == (most == 10 ? 0 : 80));
+  CHECK(client.queue().settled() == (max == 10 ? 0 : 80));
 }
 
 TEST_CASE("MLflow client: a file that somebody on the way refuses is left to the next one", "[timed]") {
@@ -353,7 +353,7 @@ TEST_CASE("MLflow client: a file that somebody on the way refuses is left to the
   FakeHttp server([&](const FakeRequest& request) {
     return request.method != "PUT" ? usual(request) : by_mlflow ? failing(400) : page(403);
   });
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   MlflowOptions options = options_for(server);
   options.artifacts = true;
   MlflowClient client(options, mlflow_client_quick());
@@ -361,7 +361,7 @@ TEST_CASE("MLflow client: a file that somebody on the way refuses is left to the
   REQUIRE(mlflow_client_deliver(client));
   CHECK_FALSE(client.complete());
   CHECK(client.owed() == (by_mlflow ? 0 : 2));  // summary.json and table.txt
-  CHECK(contains(faults.text(), "MLflow did not take summary.json"));
+  CHECK(contains(errors.text(), "MLflow did not take summary.json"));
 }
 
 TEST_CASE("MLflow client: each parameter and tag that is refused is named", "[timed]") {
@@ -369,7 +369,7 @@ TEST_CASE("MLflow client: each parameter and tag that is refused is named", "[ti
     const bool bad = contains(request.body, "\"bad ");
     return bad && is(request, "log-batch") ? failing(400, "no") : usual(request);
   });
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Snapshot snapshot = mlflow_client_with_metrics(1);
   snapshot.params = {{"bad one", "1"}, {"batch", "2"}, {"bad two", "3"}};
   snapshot.tags = {{"bad tag", "1"}};
@@ -378,30 +378,30 @@ TEST_CASE("MLflow client: each parameter and tag that is refused is named", "[ti
   REQUIRE(mlflow_client_deliver(client));
   CHECK(client.queue().left_out() == 3);
   for (const char* const what : {"the parameter \"bad one\"", "the parameter \"bad two\"", "the tag \"bad tag\""}) {
-    CHECK(contains(faults.text(), what));
+    CHECK(contains(errors.text(), what));
   }
 }
 
 TEST_CASE("MLflow client: the time for a connection is that of TAKT_CONNECT_MS", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const FullBacklog full;
   MlflowOptions options;
   options.tracking_uri = full.url();
   {
     const support::ScopedEnvironment variables = {{"TAKT_CONNECT_MS", "soon"}};
     MlflowClient client(options, mlflow_client_quick());
-    CHECK(mentions(faults.text(), {"TAKT_CONNECT_MS=soon", "from 1 to 600000; using 20000"}));
+    CHECK(mentions(errors.text(), {"TAKT_CONNECT_MS=soon", "from 1 to 600000; using 20000"}));
   }
   const support::ScopedEnvironment variables = {{"TAKT_CONNECT_MS", "200"}};
   MlflowClient client(options, mlflow_client_quick());
   client.take(mlflow_client_with_metrics(1));
   CHECK_FALSE(mlflow_client_deliver(client, 2000));
-  CHECK(contains(faults.text(), "no connection within 200 ms"));
+  CHECK(contains(errors.text(), "no connection within 200 ms"));
 }
 
 TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine are not", "[timed]") {
   const int bad = GENERATE(49, 50);
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   std::size_t taken = 0;
   FakeHttp server([&](const FakeRequest& request) {
     if (!is(request, "log-batch")) { return usual(request); }
@@ -416,25 +416,26 @@ TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine
   CHECK(client.stopped() == (bad == 50));
   CHECK(client.queue().left_out() == static_cast<std::uint64_t>(bad));
   CHECK(taken == (bad == 49 ? 31 : 0));
-  CHECK(contains(faults.text(), "it refuses every value: ") == (bad == 50));
+  CHECK(contains(errors.text(), "it refuses every value: ") == (bad == 50));
 }
 
 TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure", "[timed]") {
-  CHECK(mentions(mlflow_client_told_for(failing(401)),
+  CHECK(mentions(mlflow_client_reported_for(failing(401)),
                  {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"}));
-  CHECK(mentions(mlflow_client_told_for(failing(403, "Invalid Host header")), {"Invalid Host header"}));
-  CHECK(contains(mlflow_client_told_for(failing(403)), "--allowed-hosts"));
-  CHECK(mentions(mlflow_client_told_for(failing(404)), {"MLFLOW_TRACKING_URI"}));
-  CHECK(contains(mlflow_client_told_for(failing(401)), "STOPPED"));
-  CHECK_FALSE(contains(mlflow_client_told_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
-  mlflow_client_told_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
+  CHECK(mentions(mlflow_client_reported_for(failing(403, "Invalid Host header")), {"Invalid Host header"}));
+  CHECK(contains(mlflow_client_reported_for(failing(403)), "--allowed-hosts"));
+  CHECK(mentions(mlflow_client_reported_for(failing(404)), {"MLFLOW_TRACKING_URI"}));
+  CHECK(contains(mlflow_client_reported_for(failing(401)), "STOPPED"));
+  CHECK_FALSE(contains(mlflow_client_reported_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
+  mlflow_client_reported_for(
+      failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
 }
 
 TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another",
           "[timed]") {
   const std::string says = GENERATE("The run r1 must be in the 'active' state. Current state is deleted.",
                                     "The run r1 must be in 'active' lifecycle_stage.");  // without a database
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   FakeHttp server(
       [&](const FakeRequest& request) { return is(request, "runs/create") ? usual(request) : failing(400, says); });
   MlflowClient client(options_for(server), mlflow_client_quick());
@@ -443,7 +444,7 @@ TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead
   CHECK(client.stopped());
   CHECK(client.queue().left_out() == 0);
   CHECK(of(server, "log-batch").size() == 1);
-  CHECK(contains(faults.text(), "mlflow runs restore --run-id r1"));
+  CHECK(contains(errors.text(), "mlflow runs restore --run-id r1"));
 }
 
 TEST_CASE("MLflow client: a server on this machine is not looked for behind a proxy", "[timed]") {
@@ -469,9 +470,9 @@ TEST_CASE("MLflow client: nothing follows a redirection to another host", "[time
   FakeHttp other(usual);
   FakeAnswer answer = failing(307);
   answer.headers = "Location: " + other.url() + "/elsewhere?token=x\r\n";
-  const std::string told = mlflow_client_told_for(answer);
-  CHECK(mentions(told, {"MLFLOW_TRACKING_URI", other.url() + "/elsewhere"}));
-  CHECK_FALSE(contains(told, "token=x"));
+  const std::string reported = mlflow_client_reported_for(answer);
+  CHECK(mentions(reported, {"MLFLOW_TRACKING_URI", other.url() + "/elsewhere"}));
+  CHECK_FALSE(contains(reported, "token=x"));
   CHECK(other.requests().empty());
 }
 
@@ -490,7 +491,7 @@ TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than
                                                                       {"full", "no connection within 300 ms"},
                                                                       {"silent", "no reply within 300 ms"},
                                                                       {"slow", "no reply within 300 ms"}}));
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   FakeAnswer answer;
   answer.silent = kind == "silent";
   answer.slow = kind == "slow";
@@ -506,12 +507,12 @@ TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than
   const auto begin = steady_clock::now();
   CHECK_FALSE(mlflow_client_deliver(client, 700));
   CHECK(steady_clock::now() - begin < milliseconds(15'000));  // the machine may be busy
-  CHECK(takt_test::until([&] { return !faults.lines().empty(); },
+  CHECK(takt_test::until([&] { return !errors.lines().empty(); },
                          [&] { CHECK_FALSE(mlflow_client_deliver(client, 700)); }));
   CHECK(client.queue().points() == 3);
-  INFO(kind << ": " << faults.text());
-  CHECK(contains(faults.text(), says));
-  CHECK(faults.lines().size() == 1);
+  INFO(kind << ": " << errors.text());
+  CHECK(contains(errors.text(), says));
+  CHECK(errors.lines().size() == 1);
 }
 
 TEST_CASE("MLflow client: an experiment is made where there is none, and one that is deleted is spoken of", "[timed]") {
@@ -539,7 +540,7 @@ TEST_CASE("MLflow client: an experiment is made where there is none, and one tha
   CHECK(contains(server.requests()[0].path, "experiment_name=a%20b%2Fc"));
   CHECK(nlohmann::json::parse(of(server, "runs/create")[0].body)["experiment_id"] == "7");
 
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   FakeHttp second([](const FakeRequest&) {
     FakeAnswer answer;
     answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"deleted"}})";
@@ -549,13 +550,13 @@ TEST_CASE("MLflow client: an experiment is made where there is none, and one tha
   MlflowClient late(options, mlflow_client_quick());
   late.take(mlflow_client_with_metrics(1));
   CHECK_FALSE(mlflow_client_deliver(late));
-  CHECK(contains(faults.text(), "mlflow experiments restore -x 7"));
+  CHECK(contains(errors.text(), "mlflow experiments restore -x 7"));
 }
 
 TEST_CASE(
     "MLflow client: where name and id are of two experiments, the run goes to that of the name, and a line says so",
     "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const bool exists = GENERATE(true, false);
   FakeHttp server([&](const FakeRequest& request) {
     FakeAnswer answer = usual(request);
@@ -571,25 +572,25 @@ TEST_CASE(
   });
   MlflowOptions options = options_for(server);
   options.experiment_name = "mine";
-  const auto told = [&](const char* id) {
+  const auto reported = [&](const char* id) {
     options.experiment_id = id;
-    const std::size_t before = faults.lines().size();
+    const std::size_t before = errors.lines().size();
     MlflowClient client(options, mlflow_client_quick());
     client.take(mlflow_client_with_metrics(1));
     REQUIRE(mlflow_client_deliver(client));
     CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "7");
-    return faults.lines().size() - before;
+    return errors.lines().size() - before;
   };
-  CHECK(told("7") == 0);
-  CHECK(told("") == 0);
-  CHECK(told("8") == 1);
-  CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_ID", "8", "\"mine\"", "MLFLOW_EXPERIMENT_NAME", "7"}));
+  CHECK(reported("7") == 0);
+  CHECK(reported("") == 0);
+  CHECK(reported("8") == 1);
+  CHECK(mentions(errors.text(), {"MLFLOW_EXPERIMENT_ID", "8", "\"mine\"", "MLFLOW_EXPERIMENT_NAME", "7"}));
 }
 
 TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure",
           "[timed]") {
   const bool database = GENERATE(true, false);
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   FakeHttp server([&](const FakeRequest&) {
     return database ? failing(400, "The experiment 7 must be in the 'active' state. Current state is deleted.")
                     : failing(500, "Could not create run under non-active experiment with ID 7.");
@@ -601,12 +602,12 @@ TEST_CASE("MLflow client: an experiment that is named by its id and is deleted i
   CHECK_FALSE(mlflow_client_deliver(client));
   CHECK(client.stopped());
   CHECK(server.requests().size() == 1);
-  CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_ID", "mlflow experiments restore -x 7"}));
+  CHECK(mentions(errors.text(), {"MLFLOW_EXPERIMENT_ID", "mlflow experiments restore -x 7"}));
 }
 
 TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told how to begin anew in another one",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   FakeHttp server([&](const FakeRequest&) {
     FakeAnswer answer;
     answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"deleted"}})";
@@ -621,13 +622,13 @@ TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told h
   client.resume(cursor);
   client.take(mlflow_client_with_metrics(1));
   CHECK_FALSE(mlflow_client_deliver(client));
-  CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_NAME"}));
-  CHECK_FALSE(contains(faults.text(), "remove"));
+  CHECK(mentions(errors.text(), {"MLFLOW_EXPERIMENT_NAME"}));
+  CHECK_FALSE(contains(errors.text(), "remove"));
 }
 
 TEST_CASE("MLflow client: where no run was made, what the variables say now holds in place of what the server refuses",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const std::string wrong = GENERATE("id", "name", "run", "run for an experiment");
   INFO(wrong);
   FakeHttp server([&](const FakeRequest& request) {
@@ -662,7 +663,7 @@ TEST_CASE("MLflow client: where no run was made, what the variables say now hold
   client.take(mlflow_client_with_metrics(1));
   CHECK(mlflow_client_deliver(client));
   CHECK(client.run_id() == "r1");
-  CHECK(contains(faults.text(), "refuses"));
+  CHECK(contains(errors.text(), "refuses"));
   CHECK(of(server, "runs/create").size() == (wrong == "id" ? 3U : wrong == "run" ? 0U : 1U));
   if (wrong != "run") {
     CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "8");
@@ -726,15 +727,15 @@ TEST_CASE("MLflow options: what only MLflow's own clients understand gives a lin
   MlflowOptions options;
   for (const char* const uri : {"sqlite:///mlflow.db", "databricks", "databricks://profile", "file:/tmp/mlruns",
                                 "./mlruns", "/data/mlruns", "postgresql+psycopg2://user:s3cr3t@host/db"}) {
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     options.tracking_uri = uri;
     takt::MlflowExporter exporter(options);
     CHECK(exporter.export_snapshot(mlflow_client_with_metrics(3)) == takt::ExportResult::ok);
     CHECK(exporter.shutdown(milliseconds(1000)));
-    CHECK(faults.lines().size() == 1);
-    CHECK(contains(faults.text(), "mlflow server --backend-store-uri"));
-    CHECK(contains(faults.text(), "takt sync"));
-    CHECK_FALSE(contains(faults.text(), "s3cr3t"));
+    CHECK(errors.lines().size() == 1);
+    CHECK(contains(errors.text(), "mlflow server --backend-store-uri"));
+    CHECK(contains(errors.text(), "takt sync"));
+    CHECK_FALSE(contains(errors.text(), "s3cr3t"));
   }
 }
 
@@ -752,7 +753,7 @@ TEST_CASE("MLflow options that cannot work are refused with what to do") {
 
 TEST_CASE("MLflow options: credentials go over https, or stay on this machine") {
   using takt::detail::check_http_options;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto may_send = [](const char* url, bool insecure = false) {
     takt::detail::HttpOptions options;
     options.url = url;
@@ -800,14 +801,14 @@ TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken o
   const Scratch home;
   support::ScopedEnvironment environment({{"HOME", home.path("")}});
   for (const char* const name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"}) { environment.unset(name); }
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   MlflowOptions::from_env();
-  CHECK(faults.lines().empty());
+  CHECK(errors.lines().empty());
   ::mkdir(home.path(".mlflow").c_str(), 0700);
   ::mkdir(home.path(".mlflow/credentials").c_str(), 0700);  // which root cannot read either
   MlflowOptions::from_env();
-  CHECK(contains(faults.text(), "cannot be read"));
-  CHECK(contains(faults.text(), "chmod 600"));
+  CHECK(contains(errors.text(), "cannot be read"));
+  CHECK(contains(errors.text(), "chmod 600"));
 }
 
 TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither", "[timed]") {
@@ -852,7 +853,7 @@ TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the 
 }
 
 TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it names by a tag", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const bool there = GENERATE(true, false);
   FakeHttp server([&](const FakeRequest& request) {
     FakeAnswer answer = usual(request);
@@ -872,8 +873,8 @@ TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it
   const auto created = of(server, "runs/create");
   REQUIRE(created.size() == 1);
   CHECK(nlohmann::json::parse(created[0].body)["experiment_id"] == (there ? "42" : "7"));
-  CHECK(faults.lines().size() == 1);
-  CHECK(bool(mentions(faults.text(), {"42"})) == there);
+  CHECK(errors.lines().size() == 1);
+  CHECK(bool(mentions(errors.text(), {"42"})) == there);
 }
 
 TEST_CASE("MLflow client: the user is whom the variables name, or whose process it is", "[timed]") {
@@ -889,7 +890,7 @@ TEST_CASE("MLflow client: the user is whom the variables name, or whose process 
 }
 
 TEST_CASE("MLflow client: which name became what is in the line about it, of all kinds of names", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   FakeHttp server(usual);
   MlflowClient client(options_for(server), mlflow_client_quick());
   Snapshot snapshot = mlflow_client_with_metrics(1);
@@ -901,22 +902,22 @@ TEST_CASE("MLflow client: which name became what is in the line about it, of all
   snapshot.tags["who?"] = "me";
   client.take(snapshot);
   client.take(snapshot);
-  REQUIRE(faults.lines().size() == 1);
+  REQUIRE(errors.lines().size() == 1);
   for (const char* const each : {"val/mAP@0.5", "lr (max)", "who?"}) {
-    CHECK(mentions(faults.text(), {'"' + std::string(each) + '"', '"' + takt::detail::tracker_name(each, 250) + '"'}));
+    CHECK(mentions(errors.text(), {'"' + std::string(each) + '"', '"' + takt::detail::tracker_name(each, 250) + '"'}));
   }
-  CHECK(mentions(faults.text(), {"\"total/mine\"", "\"user/total/mine\""}));
+  CHECK(mentions(errors.text(), {"\"total/mine\"", "\"user/total/mine\""}));
 }
 
 TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]") {
-  const support::CaughtFaults faults;
-  const std::size_t most = GENERATE(std::size_t{500}, std::size_t{6000});
+  const support::CaughtErrors errors;
+  const std::size_t max = GENERATE(std::size_t{500}, std::size_t{6000});
   std::map<std::string, std::string> params;
   FakeHttp server([&](const FakeRequest& request) {
     const auto body = nlohmann::json::parse(request.body, nullptr, false);
     if (!is(request, "log-batch") || !body.contains("params")) { return usual(request); }
     for (const auto& each : body["params"]) {
-      if (points_of(each["value"]) > most) {
+      if (points_of(each["value"]) > max) {
         return failing(400, "had length 6000, which exceeded length limit of 500");
       }
     }
@@ -935,15 +936,15 @@ TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]")
   REQUIRE(mlflow_client_deliver(client));
   CHECK(client.complete());
   CHECK(params.size() == 81);
-  CHECK(params["long 7"] == std::string(most, 'x'));
-  CHECK(points_of(params["odd"]) == most);
+  CHECK(params["long 7"] == std::string(max, 'x'));
+  CHECK(points_of(params["odd"]) == max);
   CHECK(params["short 7"] == "x");
   CHECK(of(server, "log-batch").size() <= 5);
-  CHECK(mentions(faults.text(), {std::to_string(most)}));
+  CHECK(mentions(errors.text(), {std::to_string(max)}));
 }
 
 TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the others", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const Scratch scratch;
   const std::size_t many = GENERATE(std::size_t{1}, std::size_t{96});
   std::map<std::string, std::set<std::int64_t>> kept;
@@ -986,22 +987,22 @@ TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the
   CHECK(kept.size() == 191);
   CHECK(kept["step"].size() == many);
   CHECK(copies == 0);
-  CHECK(contains(faults.text(), "MLflow fails over \"step/fwd\""));
-  CHECK(contains(faults.text(), "rename one of the two"));
-  CHECK(contains(faults.text(), "takt sync " + scratch.path("x").substr(0, scratch.path("x").size() - 2)));
+  CHECK(contains(errors.text(), "MLflow fails over \"step/fwd\""));
+  CHECK(contains(errors.text(), "rename one of the two"));
+  CHECK(contains(errors.text(), "takt sync " + scratch.path("x").substr(0, scratch.path("x").size() - 2)));
 }
 
 TEST_CASE("MLflow client: what is no number is sent as such, and not a second time where the server has it",
           "[timed]") {
-  const bool told = GENERATE(true, false);
-  const support::CaughtFaults faults;
+  const bool reported = GENERATE(true, false);
+  const support::CaughtErrors errors;
   bool first = true;
   FakeHttp server([&](const FakeRequest& request) {
     FakeAnswer answer = usual(request);
     if (is(request, "runs/get?")) {
       answer.body = R"({"run":{"data":{"metrics":[)"
                     R"({"key":"loss","step":2,"timestamp":1700000000000,"value":"NaN"}]}}})";
-      if (!told) { answer = failing(403); }
+      if (!reported) { answer = failing(403); }
     }
     if (is(request, "log-batch") && contains(request.body, "NaN")) {
       if (std::exchange(first, false)) {
@@ -1021,11 +1022,11 @@ TEST_CASE("MLflow client: what is no number is sent as such, and not a second ti
   CHECK(client.queue().settled() == 3);
   CHECK(client.queue().left_out() == 0);
   CHECK(client.complete());
-  CHECK((of(server, "log-batch").size() == 1) == told);
+  CHECK((of(server, "log-batch").size() == 1) == reported);
 }
 
 TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   takt::detail::MlflowQueue queue(10);
   std::vector<takt::detail::MetricPoint> points(25);
   for (std::size_t at = 0; at < points.size(); ++at) { points[at].step = static_cast<std::int64_t>(at); }
@@ -1033,11 +1034,11 @@ TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
   CHECK(queue.points() == 10);
   CHECK(queue.lost() == 15);
   CHECK(queue.settled(takt::detail::MetricPoint::Source::row) == 0);  // they can be sent from the journal
-  CHECK(mentions(faults.text(), {"15"}));
+  CHECK(mentions(errors.text(), {"15"}));
 }
 
 TEST_CASE("MLflow client: a connection whose number the program has taken for its own is not written to", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const Scratch scratch;
   FakeHttp server(usual);
   const MlflowOptions options = options_for(server);
@@ -1060,7 +1061,7 @@ TEST_CASE("MLflow client: a connection whose number the program has taken for it
     client.take(mlflow_client_with_metrics(3));
     CHECK(mlflow_client_deliver(client));
   }
-  CHECK(contains(faults.text(), "closed a file"));
+  CHECK(contains(errors.text(), "closed a file"));
   for (const int number : taken) {
     CHECK(::fcntl(number, F_GETFD) != -1);
     CHECK(read_text(scratch.path("program's " + std::to_string(number))).empty());

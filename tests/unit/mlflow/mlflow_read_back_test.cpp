@@ -4,7 +4,7 @@
 
 #include "mlflow/mlflow_client.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_mlflow.hpp"
 #include "support/scratch.hpp"
 
@@ -107,14 +107,14 @@ TEST_CASE("MLflow read back: where steps do not rise, histories are read, page b
 
 TEST_CASE("MLflow read back: a server that will not be asked gets what it may have again, and a line says so",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   FakeMlflow server([](std::size_t number) { return number == 1 ? Mood::deaf_reply : Mood::good; });
   server.fail_over([](const FakeRequest& request) { return request.method == "GET"; }, 404);
   MlflowClient client(mlflow_read_back_options_for(server), mlflow_read_back_quick());
   client.take(with_steps(rising(10)));
   REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   CHECK(server.run().sent_twice == 10);
-  CHECK(contains(faults.text(), "which points it has"));
+  CHECK(contains(errors.text(), "which points it has"));
 }
 
 TEST_CASE("MLflow read back: a server that fails over the question is asked again, and sent nothing meanwhile",

@@ -11,17 +11,17 @@
 #include <string>
 
 using namespace takt_test;
-using takt::Meter;
 using takt::Quantity;
+using takt::Sensor;
 using takt::detail::mlflow_system_metrics;
 using takt::detail::SystemMetric;
 
 namespace {
 
 /// What a value comes to under each name.
-std::map<std::string, double> told(const Meter& meter, const std::map<Quantity, double>& values) {
+std::map<std::string, double> reported(const Sensor& sensor, const std::map<Quantity, double>& values) {
   std::map<std::string, double> found;
-  for (const SystemMetric& each : mlflow_system_metrics(meter)) {
+  for (const SystemMetric& each : mlflow_system_metrics(sensor)) {
     found[each.name] = values.at(each.quantity) * each.scale;
   }
   return found;
@@ -42,37 +42,37 @@ const std::map<Quantity, double> kOfGpu = {
 }  // namespace
 
 TEST_CASE("MLflow system metrics: a GPU of NVIDIA's has the names and units of MLflow's own client") {
-  Meter gpu = sampled_gpu("cuda 0", 1);
+  Sensor gpu = sampled_gpu("cuda 0", 1);
   gpu.number = 3;  // in the machine
-  check(told(gpu, kOfGpu), {{"system/gpu_3_utilization_percentage", 87},
-                            {"system/gpu_3_power_usage_watts", 300},
-                            {"system/gpu_3_power_usage_percentage", 300.0 / 7},
-                            {"system/gpu_3_memory_usage_megabytes", 42'500},
-                            {"system/gpu_3_memory_usage_percentage", 50}});
+  check(reported(gpu, kOfGpu), {{"system/gpu_3_utilization_percentage", 87},
+                                {"system/gpu_3_power_usage_watts", 300},
+                                {"system/gpu_3_power_usage_percentage", 300.0 / 7},
+                                {"system/gpu_3_memory_usage_megabytes", 42'500},
+                                {"system/gpu_3_memory_usage_percentage", 50}});
   gpu.power_limit_mw.reset();
   gpu.memory_bytes.reset();
-  CHECK(told(gpu, kOfGpu).size() == 3);
+  CHECK(reported(gpu, kOfGpu).size() == 3);
 }
 
 TEST_CASE("MLflow system metrics: of a slice of a GPU they are those that the whole GPU has") {
-  Meter gpu = sampled_gpu("cuda 0", 1);
+  Sensor gpu = sampled_gpu("cuda 0", 1);
   gpu.caveat = "a MIG slice";
-  check(told(gpu, kOfGpu), {{"system/gpu_0_utilization_percentage", 87},
-                            {"system/gpu_0_power_usage_watts", 300},
-                            {"system/gpu_0_power_usage_percentage", 300.0 / 7}});
+  check(reported(gpu, kOfGpu), {{"system/gpu_0_utilization_percentage", 87},
+                                {"system/gpu_0_power_usage_watts", 300},
+                                {"system/gpu_0_power_usage_percentage", 300.0 / 7}});
 }
 
 TEST_CASE("MLflow system metrics: a GPU of AMD's has its memory in gigabytes, and no share of a power") {
-  check(told(sampled_gpu("hip 0", 1), kOfGpu), {{"system/gpu_0_utilization_percentage", 87},
-                                                {"system/gpu_0_power_usage_watts", 300},
-                                                {"system/gpu_0_memory_usage_gigabytes", 42.5},
-                                                {"system/gpu_0_memory_usage_percentage", 50}});
+  check(reported(sampled_gpu("hip 0", 1), kOfGpu), {{"system/gpu_0_utilization_percentage", 87},
+                                                    {"system/gpu_0_power_usage_watts", 300},
+                                                    {"system/gpu_0_memory_usage_gigabytes", 42.5},
+                                                    {"system/gpu_0_memory_usage_percentage", 50}});
 }
 
 TEST_CASE("MLflow system metrics: the machine has three, process and processors have none") {
-  for (const Meter& meter : sampled_system(1)) {
-    const auto found = told(meter, {{Quantity::cpu_time, 2}, {Quantity::memory, 16e9}});
-    if (meter.kind != Meter::Kind::machine) {
+  for (const Sensor& sensor : sampled_system(1)) {
+    const auto found = reported(sensor, {{Quantity::cpu_time, 2}, {Quantity::memory, 16e9}});
+    if (sensor.kind != Sensor::Kind::machine) {
       CHECK(found.empty());
       continue;
     }

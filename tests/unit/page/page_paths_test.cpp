@@ -52,13 +52,13 @@ TEST_CASE("page: of too many paths those are shown that took most, with all that
     snapshot.paths[path].host.add(1000 + static_cast<std::uint64_t>(at));
   }
   const PagePaths paths(snapshot);
-  CHECK(paths.shown().size() == PagePaths::kMost);
-  CHECK(paths.left_out() == snapshot.paths.size() - PagePaths::kMost);
+  CHECK(paths.shown().size() == PagePaths::kMax);
+  CHECK(paths.left_out() == snapshot.paths.size() - PagePaths::kMax);
   CHECK(paths.number(deepest) == 49);
   CHECK(paths.number(50) == PagePaths::kNone);
   CHECK(paths.number(static_cast<std::uint32_t>(snapshot.paths.size() - 1)) != PagePaths::kNone);
   CHECK(paths.number(takt::kNoIndex) == PagePaths::kNone);
-  CHECK(paths.without_histogram() == PagePaths::kMost - 49 - PagePaths::kMostHistograms);
+  CHECK(paths.without_histogram() == PagePaths::kMax - 49 - PagePaths::kMaxHistograms);
   for (const std::uint32_t each : paths.shown()) {
     const std::uint32_t above = snapshot.paths[each].parent;
     if (above != takt::kNoIndex) { CHECK(paths.number(above) < paths.number(each)); }

@@ -36,14 +36,14 @@ TEST_CASE("page: blocks of a series are bounded, and lose no extreme and no step
   CHECK(series.blocks.size() <= 100);
   CHECK(series.blocks.size() > 50);
   CHECK(series.steps == shape.steps);
-  CHECK(series.least_ns() == static_cast<std::uint64_t>(*std::min_element(run.times().begin(), run.times().end())));
-  CHECK(series.most_ns() == static_cast<std::uint64_t>(*std::max_element(run.times().begin(), run.times().end())));
+  CHECK(series.min_ns() == static_cast<std::uint64_t>(*std::min_element(run.times().begin(), run.times().end())));
+  CHECK(series.max_ns() == static_cast<std::uint64_t>(*std::max_element(run.times().begin(), run.times().end())));
   std::uint64_t place = 0;
   for (const auto& block : series.blocks) {
     const auto begin = run.times().begin() + static_cast<std::ptrdiff_t>(place);
     const auto end = begin + static_cast<std::ptrdiff_t>(block.steps);
-    CHECK(block.least_ns == static_cast<std::uint64_t>(*std::min_element(begin, end)));
-    CHECK(block.most_ns == static_cast<std::uint64_t>(*std::max_element(begin, end)));
+    CHECK(block.min_ns == static_cast<std::uint64_t>(*std::min_element(begin, end)));
+    CHECK(block.max_ns == static_cast<std::uint64_t>(*std::max_element(begin, end)));
     place += block.steps;
   }
   CHECK(place == shape.steps);
@@ -63,7 +63,7 @@ TEST_CASE("page: bands lie where the steps do") {
   };
   const PageSeries series(history_of(run), 4096);
   REQUIRE(!series.bands.empty());
-  CHECK(series.bands.size() <= PageSeries::kMostBands);
+  CHECK(series.bands.size() <= PageSeries::kMaxBands);
   CHECK((series.blocks.size() + series.blocks_a_band - 1) / series.blocks_a_band >= series.bands.size());
   double low = 0;
   double median = 0;
@@ -86,12 +86,12 @@ TEST_CASE("page: phases are the largest ones, and add up to all of the steps") {
   shape.regions = 30;
   SyntheticRun run(shape);
   const PageSeries series(history_of(run), 300);
-  CHECK(series.phases.size() == PageSeries::kMostPhases);
+  CHECK(series.phases.size() == PageSeries::kMaxPhases);
   CHECK(series.phases.back().path == StepPhase::kRest);
   std::uint64_t all = 0;
   for (const StepPhase& each : series.phases) {
     CHECK(sum_of(each.ns) == each.total_ns);
-    CHECK(each.ns.size() <= PageSeries::kMostGroups);
+    CHECK(each.ns.size() <= PageSeries::kMaxGroups);
     all += each.total_ns;
   }
   std::uint64_t columns = 0;

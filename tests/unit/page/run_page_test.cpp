@@ -5,7 +5,7 @@
 #include "findings/step_history.hpp"
 #include "page/html.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/scratch.hpp"
 #include "support/synthetic_run.hpp"
 
@@ -190,8 +190,8 @@ TEST_CASE("page: the exporter writes it at the end, whole") {
   snapshot.finished = true;
   CHECK(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
   CHECK(takt_test::read_text(path) == takt::format_html(snapshot));
-  const support::CaughtFaults caught;
-  takt::HtmlExporter nowhere(scratch.path("no/such/folder/run.html"));
+  const support::CaughtErrors caught;
+  takt::HtmlExporter nowhere(scratch.path("no/such/directory/run.html"));
   CHECK(nowhere.export_snapshot(snapshot) == takt::ExportResult::retry);
-  CHECK(has(caught.text(), "no/such/folder"));
+  CHECK(has(caught.text(), "no/such/directory"));
 }

@@ -4,11 +4,11 @@
 // What is recorded between two collections, and what becomes of it where it is too much.
 #include <takt/session.hpp>
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "process/process.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/patience.hpp"
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
@@ -123,10 +123,10 @@ TEST_CASE("Collection: the background comes before its period is over where memo
     step_of_eight_columns();
     if (step % 1000 == 0) {
       // Neither the collector nor the exporter's thread is held to be quick beside other work.
-      const auto has_room = [&] {
+      const auto has_space = [&] {
         return pool.used() < pool.limit() / 2 && step - static_cast<int>(shown.rows) <= kBehind;
       };
-      REQUIRE(takt_test::until(has_room, [] { std::this_thread::yield(); }));
+      REQUIRE(takt_test::until(has_space, [] { std::this_thread::yield(); }));
     }
   }
   REQUIRE(session.close());
@@ -135,7 +135,7 @@ TEST_CASE("Collection: the background comes before its period is over where memo
 }
 
 TEST_CASE("Collection: what is beyond the bound is counted, told of once, and makes close() false") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Shown shown;
   Session session("beyond", by_hand());
   session.add(Counter(shown));
@@ -152,9 +152,9 @@ TEST_CASE("Collection: what is beyond the bound is counted, told of once, and ma
   REQUIRE(losses_of(shown.last, "metrics_dropped") == lost.metrics);
   REQUIRE(losses_of(shown.last, "rows_dropped") == lost.rows);
   REQUIRE_FALSE(session.close());
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(contains(faults.text(), "lost"));
-  REQUIRE(contains(faults.text(), "TAKT_MEMORY_MB"));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(contains(errors.text(), "lost"));
+  REQUIRE(contains(errors.text(), "TAKT_MEMORY_MB"));
   // What an earlier run has lost is no fault of a later one's.
   Session again("again", by_hand());
   expect_no_loss(again.snapshot());
@@ -175,7 +175,7 @@ TEST_CASE("Collection: more memory has room for more") {
 
 TEST_CASE("Collection: steps that the journal has no room for make close() false, those beyond steps.csv do not") {
   const takt_test::Scratch scratch;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const auto run = [&](const char* name, std::size_t journal_bytes, std::size_t csv_bytes, bool journal) {
     takt::SessionOptions options = by_hand();
     options.directory = scratch.path("");
@@ -190,12 +190,12 @@ TEST_CASE("Collection: steps that the journal has no room for make close() false
     return session.close();
   };
   REQUIRE(run("room", 1U << 20U, 1U << 20U, true));
-  REQUIRE(faults.lines().empty());
+  REQUIRE(errors.lines().empty());
   REQUIRE_FALSE(run("no room in the journal", 0, 1U << 20U, true));
-  REQUIRE(faults.lines().size() == 2);  // and that it is a later Session, once
-  REQUIRE(contains(faults.text(), "TAKT_JOURNAL_MB"));
+  REQUIRE(errors.lines().size() == 2);  // and that it is a later Session, once
+  REQUIRE(contains(errors.text(), "TAKT_JOURNAL_MB"));
   REQUIRE(run("no room in steps.csv", 1U << 20U, 0, true));
-  REQUIRE(faults.lines().size() == 3);
-  REQUIRE(contains(faults.text(), "TAKT_CSV_MB"));
+  REQUIRE(errors.lines().size() == 3);
+  REQUIRE(contains(errors.text(), "TAKT_CSV_MB"));
   REQUIRE_FALSE(run("no room at all", 1U << 20U, 0, false));
 }

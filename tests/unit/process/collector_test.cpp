@@ -29,7 +29,7 @@ struct CollectorTest : RecorderFixture {
   std::vector<takt::Span> spans() {
     recorder->fold();
     if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), recorder, 7, {}); }
-    return collector->harvest(false).spans;
+    return collector->drained(false).spans;
   }
   /// A row of `cells` cells as a series writes it.
   void put_row(Outbox& outbox, std::uint64_t number, std::uint32_t cells, std::uint32_t pending,
@@ -41,7 +41,7 @@ struct CollectorTest : RecorderFixture {
     row.row = number;
     row.step = static_cast<std::int64_t>(number);
     const RowDevice device{pending, 0, pending};
-    std::vector<std::uint64_t> words(cells * PackedCell::kMostWords);
+    std::vector<std::uint64_t> words(cells * PackedCell::kMaxWords);
     std::uint64_t* to = words.data();
     for (std::uint32_t cell = 0; cell < cells; ++cell) { to = PackedCell::put(to, {cell, 1, 2, -1}); }
     const std::size_t cell_bytes = static_cast<std::size_t>(to - words.data()) * sizeof(std::uint64_t);
@@ -60,9 +60,9 @@ struct CollectorTest : RecorderFixture {
     amendment.device_ns = ns;
     outbox.put(amendment, Record::Type::amendment);
   }
-  Harvest drained(Outbox& outbox, bool all = false) {
+  Drained drained(Outbox& outbox, bool all = false) {
     collector->drain(outbox, outbox.end(), recorder, 0, {0, 1, 2, 3, 4, 5, 6, 7});
-    return collector->harvest(all);
+    return collector->drained(all);
   }
 };
 
@@ -144,14 +144,14 @@ TEST_CASE_METHOD(CollectorTest,
   const Tracing on;
   Outbox late(pool);  // of the other thread, looked at after that of this one
   const Region first = begin(kA);
-  const std::uint64_t begun = time.now_ns();
+  const std::uint64_t started = time.now_ns();
   pass(10);
   REQUIRE(spans().empty());
   SpanRecord span;
   span.opener = recorder;
   span.region = region_id(first);
   span.key = kA;
-  span.begin_ns = begun;
+  span.begin_ns = started;
   span.end_ns = time.now_ns();
   late.put(span, Record::Type::span);
   recorder->leave_notice(region_id(first), time.now_ns());
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(CollectorTest,
   }
   while (!spans().empty()) {}  // up to here, the begin of the region in the same place included
   collector->drain(late, late.end(), nullptr, 8, {});
-  REQUIRE(collector->harvest(false).spans.size() == 1);
+  REQUIRE(collector->drained(false).spans.size() == 1);
   pass(7);
   end(again);
   const std::vector<takt::Span> others = spans();
@@ -182,38 +182,38 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they
   REQUIRE(drained(outbox).rows.empty());
   amend(outbox, 0, 1, 60);
   amend(outbox, 1, 1, 60);  // of a row that has left
-  const Harvest harvest = drained(outbox);
-  REQUIRE(harvest.rows.size() == 1);
-  REQUIRE(harvest.rows[0].step == 0);
-  REQUIRE(harvest.rows[0].sequence == 1);
-  REQUIRE(harvest.rows[0].complete);
-  REQUIRE(harvest.rows[0].cells[1].device_ns == 110);
-  REQUIRE(harvest.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
+  const Drained drained = drained(outbox);
+  REQUIRE(drained.rows.size() == 1);
+  REQUIRE(drained.rows[0].step == 0);
+  REQUIRE(drained.rows[0].sequence == 1);
+  REQUIRE(drained.rows[0].complete);
+  REQUIRE(drained.rows[0].cells[1].device_ns == 110);
+  REQUIRE(drained.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and again when they have changed") {
   Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
   put_row(outbox, 1, 3, 0);
-  Harvest harvest = drained(outbox);
-  REQUIRE(harvest.rows.size() == 1);
-  REQUIRE(harvest.rows[0].early == 0);  // it was final at once
-  REQUIRE(harvest.early.size() == 1);
-  REQUIRE(harvest.early[0].early == 1);
-  REQUIRE_FALSE(harvest.early[0].complete);
-  REQUIRE(harvest.early[0].step == 0);
+  Drained drained = drained(outbox);
+  REQUIRE(drained.rows.size() == 1);
+  REQUIRE(drained.rows[0].early == 0);  // it was final at once
+  REQUIRE(drained.early.size() == 1);
+  REQUIRE(drained.early[0].early == 1);
+  REQUIRE_FALSE(drained.early[0].complete);
+  REQUIRE(drained.early[0].step == 0);
   REQUIRE(drained(outbox).early.empty());
   amend(outbox, 0, 1, 50);
-  harvest = drained(outbox);
-  REQUIRE(harvest.rows.empty());
-  REQUIRE(harvest.early.size() == 1);
-  REQUIRE(harvest.early[0].cells[1].device_ns == 50);
+  drained = drained(outbox);
+  REQUIRE(drained.rows.empty());
+  REQUIRE(drained.early.size() == 1);
+  REQUIRE(drained.early[0].cells[1].device_ns == 50);
   amend(outbox, 0, 2, 60);
-  harvest = drained(outbox);
-  REQUIRE(harvest.early.empty());
-  REQUIRE(harvest.rows.size() == 1);
-  REQUIRE(harvest.rows[0].early == 1);
-  REQUIRE(harvest.rows[0].complete);
+  drained = drained(outbox);
+  REQUIRE(drained.early.empty());
+  REQUIRE(drained.rows.size() == 1);
+  REQUIRE(drained.rows[0].early == 1);
+  REQUIRE(drained.rows[0].complete);
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") {
@@ -221,12 +221,12 @@ TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") 
   put_row(outbox, 0, 1, 1);
   put_row(outbox, 1, 1, 1);
   amend(outbox, 1, 0, -1);
-  Harvest harvest = drained(outbox);
-  REQUIRE(harvest.rows.size() == 1);
-  REQUIRE(!harvest.rows[0].complete);
-  harvest = drained(outbox, true);
-  REQUIRE(harvest.rows.size() == 1);
-  REQUIRE(!harvest.rows[0].complete);
+  Drained drained = drained(outbox);
+  REQUIRE(drained.rows.size() == 1);
+  REQUIRE(!drained.rows[0].complete);
+  drained = drained(outbox, true);
+  REQUIRE(drained.rows.size() == 1);
+  REQUIRE(!drained.rows[0].complete);
   REQUIRE(collector->incomplete_rows() == 2);
   REQUIRE(drained(outbox, true).rows.empty());
 }
@@ -240,11 +240,11 @@ TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the ol
     put_row(outbox, row, 8, 0);
     collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
-  const Harvest harvest = drained(outbox);
-  REQUIRE(harvest.rows.size() * row_bytes <= kLimit);
-  REQUIRE(harvest.rows.size() * row_bytes > kLimit / 2);
-  REQUIRE(collector->dropped().rows == count - harvest.rows.size());
-  REQUIRE(harvest.rows.back().step == static_cast<std::int64_t>(count) - 1);
+  const Drained drained = drained(outbox);
+  REQUIRE(drained.rows.size() * row_bytes <= kLimit);
+  REQUIRE(drained.rows.size() * row_bytes > kLimit / 2);
+  REQUIRE(collector->dropped().rows == count - drained.rows.size());
+  REQUIRE(drained.rows.back().step == static_cast<std::int64_t>(count) - 1);
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: who takes some at a time loses nothing, however much there is") {
@@ -259,7 +259,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: who takes some at a time loses nothi
   int parts = 0;
   for (bool all = false; !all; ++parts) {
     all = collector->drain(outbox, outbox.end(), recorder, 0, {}, Collector::Much::some);
-    const std::vector<takt::Metric> metrics = collector->harvest(false).metrics;
+    const std::vector<takt::Metric> metrics = collector->drained(false).metrics;
     REQUIRE(metrics.size() * sizeof(takt::Metric) <= kLimit);
     for (const takt::Metric& each : metrics) { REQUIRE(each.sequence == taken++); }
   }
@@ -278,9 +278,9 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, 
     put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));  // none is older than 1 024 of its series
     collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
-  const Harvest harvest = drained(outbox, true);
-  REQUIRE((harvest.rows.size()) * row_bytes <= kLimit + row_bytes);
-  REQUIRE(collector->dropped().rows + harvest.rows.size() == count);
+  const Drained drained = drained(outbox, true);
+  REQUIRE((drained.rows.size()) * row_bytes <= kLimit + row_bytes);
+  REQUIRE(collector->dropped().rows + drained.rows.size() == count);
 }
 
 TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
@@ -308,7 +308,7 @@ TEST_CASE_METHOD(CollectorTest,
   record.end_ns = record.begin_ns + 5;
   outbox.put(record, Record::Type::span);
   collector->drain(outbox, outbox.end(), nullptr, 8, {});
-  const std::vector<takt::Span> all = collector->harvest(false).spans;
+  const std::vector<takt::Span> all = collector->drained(false).spans;
   REQUIRE(all.size() == 1);
   REQUIRE(all[0].thread == 7);
   REQUIRE(all[0].duration_ns == 5);
@@ -342,7 +342,7 @@ TEST_CASE_METHOD(CollectorTest,
   put_events(ClockSource::monotonic, monotonic, 3,
              {end_of(2, counter + 500), begin_event(kB, monotonic + 100), end_of(4, monotonic + 107)});
   collector->drain(outbox, outbox.end(), recorder, 0, {});
-  const std::vector<takt::Span> all = collector->harvest(false).spans;
+  const std::vector<takt::Span> all = collector->drained(false).spans;
   REQUIRE(all.size() == 1);
   REQUIRE(all[0].duration_ns == 7);
   REQUIRE(collector->lost_spans() == 1);

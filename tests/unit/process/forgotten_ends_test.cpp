@@ -7,7 +7,7 @@
 #include <takt/timer.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/session_helpers.hpp"
 
@@ -39,9 +39,9 @@ void train(T& timer) {
 }
 
 /// Lines about a region that was not ended, and where it began.
-std::uint64_t lines_about(const support::CaughtFaults& faults, const std::string& region, const std::string& place) {
+std::uint64_t lines_about(const support::CaughtErrors& errors, const std::string& region, const std::string& place) {
   std::uint64_t count = 0;
-  for (const std::string& line : faults.lines()) { count += mentions(line, {"\"" + region + "\"", place}) ? 1 : 0; }
+  for (const std::string& line : errors.lines()) { count += mentions(line, {"\"" + region + "\"", place}) ? 1 : 0; }
   return count;
 }
 
@@ -56,7 +56,7 @@ std::uint64_t losses_of_path(const takt::Snapshot& snapshot, const std::string& 
 }  // namespace
 
 TEST_CASE("A forgotten end: in a Timer of its own it costs one region, and is told with both names") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Timer<CpuBackend> timer;
   train(timer);
   REQUIRE(timer.stats(takt::Batch).n == 1000);
@@ -64,12 +64,12 @@ TEST_CASE("A forgotten end: in a Timer of its own it costs one region, and is to
   REQUIRE(timer.stats(takt::Backward).n == 1000);
   REQUIRE(timer.stats(kLost).n == 999);
   REQUIRE(timer.mistakes() == 1);
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(mentions(faults.text(), {"\"forgotten one\"", "Batch/Forward"}));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(mentions(errors.text(), {"\"forgotten one\"", "Batch/Forward"}));
 }
 
 TEST_CASE("A forgotten end: a Timer without memory of it ends by its handle all the same") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Timer<CpuBackend> timer;
   timer.start(takt::Batch);
   const takt::Handle lost = timer.start(kLost);
@@ -85,7 +85,7 @@ TEST_CASE("A forgotten end: a Timer without memory of it ends by its handle all 
 }
 
 TEST_CASE("A forgotten end: in a Timer at every step, thousands do not use up its places") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Timer<CpuBackend> timer;
   for (int step = 0; step < 6000; ++step) {
     timer.start(takt::Batch);
@@ -94,11 +94,11 @@ TEST_CASE("A forgotten end: in a Timer at every step, thousands do not use up it
   }
   REQUIRE(timer.stats(takt::Batch).n == 6000);
   REQUIRE(timer.mistakes() == 5999);
-  REQUIRE(faults.lines().size() == 1);
+  REQUIRE(errors.lines().size() == 1);
 }
 
 TEST_CASE("A forgotten end: in a joined Timer the series of steps stays one, and the report says it first") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   takt::Snapshot snapshot;
   std::thread([&] {
     auto timer = Timer<CpuBackend>::joined();
@@ -122,5 +122,5 @@ TEST_CASE("A forgotten end: in a joined Timer the series of steps stays one, and
   REQUIRE(!snapshot.losses.empty());
   REQUIRE(snapshot.losses[0].what == "never_ended");
   REQUIRE(losses_of_path(snapshot, "forgetful training/Batch/Forward/forgotten one") == 1);
-  REQUIRE(lines_about(faults, "forgotten one", "forgetful training/Batch/Forward") == 1);
+  REQUIRE(lines_about(errors, "forgotten one", "forgetful training/Batch/Forward") == 1);
 }

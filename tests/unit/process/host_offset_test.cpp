@@ -40,8 +40,8 @@ constexpr Habits kAtHand = {5'000, 0, 5'000};
 
 /// The last part of an hour of events, or all of it. For 40 s in every 120 s the device is behind.
 /// \param told what is told of an event's device time.
-template <class Told>
-Worst an_hour(double ppm, const Habits& habits, Told told) {
+template <class Reported>
+Worst an_hour(double ppm, const Habits& habits, Reported reported) {
   HostOffset offset;
   takt_test::Random random(7);
   Worst worst;
@@ -55,13 +55,13 @@ Worst an_hour(double ppm, const Habits& habits, Told told) {
       const double host_ns = host_at(device_ns, ppm);
       const double before = 2e3 + static_cast<double>((behind ? habits.behind_ns : 0) + random.below(habits.before_ns));
       const double after = 4e3 + static_cast<double>(random.below(habits.after_ns));
-      offset.add(told(device_ns), static_cast<std::uint64_t>(host_ns - before),
+      offset.add(reported(device_ns), static_cast<std::uint64_t>(host_ns - before),
                  static_cast<std::uint64_t>(std::ceil(host_ns + after)));
       times.push_back(device_ns);
     }
     offset.settle();
     for (const double device_ns : times) {
-      const HostOffset::Time time = offset.at(told(device_ns));
+      const HostOffset::Time time = offset.at(reported(device_ns));
       const double error = std::fabs(time.host_ns - host_at(device_ns, ppm));
       worst.outside += error > time.error_ns ? 1 : 0;
       if (second < first + 120) { continue; }

@@ -9,7 +9,7 @@
 #include <takt/takt.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/child.hpp"
 #include "support/held.hpp"
 #include "support/session_helpers.hpp"
@@ -331,7 +331,7 @@ TEST_CASE("Scope: a thread that finds no memory is not timed, and whoever hears 
   };
   { const Scope here(takt::key("on this thread")); }
   int heard = 0;
-  takt::detail::forget_faults();
+  takt::detail::forget_errors();
   takt::set_error_handler(&Handler::hear, &heard);
   const std::uint64_t before = loss_of("threads_without_memory");
   const std::size_t limit = takt::detail::registry().shared().budget.limit();
@@ -418,7 +418,7 @@ TEST_CASE("Scope: end() ends it early, once") {
 TEST_CASE("Scope: more keys than there is room for are counted together, and nothing else is damaged") {
   support::Child child([] {
     takt::detail::adopt_process();
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     const std::uint64_t refused = loss_of("keys_over_bound");
     for (int number = 0; number < 5000; ++number) {
       const Scope outer(takt::key("holds many keys"));

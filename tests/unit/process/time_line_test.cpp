@@ -40,7 +40,8 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-/// Regions of a recorder on a fake device, while a time line is recorded. The host's clock is the driver's, too; the device's
+/// Regions of a recorder on a fake device, while a time line is recorded. The host's clock is the driver's, too; the
+/// device's
 /// is told by hand, and by device_at().
 template <class Tag>
 struct TimeLineFixture : RecorderFixture {
@@ -64,13 +65,13 @@ struct TimeLineFixture : RecorderFixture {
     return recorder->begin_device(key, key == kBatch ? takt::detail::kRegionFolds : 0, ref(on));
   }
   /// All that is new, as the Session takes it.
-  Harvest harvest(bool last = false) {
+  Drained drained(bool last = false) {
     recorder->fold();
     recorder->poll(true);
     std::vector<std::uint32_t> paths;
     for (std::uint32_t index = 0; index < recorder->tree().nodes(); ++index) { paths.push_back(index); }
     if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), recorder, 0, paths); }
-    return collector->harvest(last);
+    return collector->drained(last);
   }
   Snapshot lines() {
     Snapshot snapshot;
@@ -86,9 +87,9 @@ struct TimeLineFixture : RecorderFixture {
   FakeStream* stream;
 };
 
-std::vector<Span> on_streams(const Harvest& harvest) {
+std::vector<Span> on_streams(const Drained& drained) {
   std::vector<Span> spans;
-  for (const Span& span : harvest.spans) {
+  for (const Span& span : drained.spans) {
     if (span.stream != takt::kNoIndex) { spans.push_back(span); }
   }
   return spans;
@@ -157,7 +158,7 @@ TEST_CASE_METHOD(HourTest, "time line: an hour of a device 37 ppm slow lies on t
     recorder->poll(true);
     pass(100 * kMs);
     if (region % 2 == 0) { continue; }
-    const std::vector<Span> spans = on_streams(harvest());
+    const std::vector<Span> spans = on_streams(drained());
     const std::int64_t bound_ns = lines().time_lines.at(0).clock_error_ns;
     for (const Span& span : spans) {
       const std::int64_t off =
@@ -187,7 +188,7 @@ TEST_CASE_METHOD(SteadyTest, "time line: anchors take no event for good, and non
       driver.finish();
       recorder->poll(true);
     }
-    harvest();
+    drained();
   };
   turn(100);
   auto& device = EventDevice<FakeApi<SteadyTag>>::instance();
@@ -216,7 +217,7 @@ TEST_CASE_METHOD(LateTest, "time line: a region of ten minutes has its place, wi
   }
   end(epoch);
   driver.finish();
-  const std::vector<Span> spans = on_streams(harvest());
+  const std::vector<Span> spans = on_streams(drained());
   REQUIRE(spans.size() == 601);
   const Span& longest = spans.back();
   REQUIRE(std::string(longest.name) == "Epoch");
@@ -246,13 +247,13 @@ TEST_CASE_METHOD(
   pass(5000);
   end(open);
   driver.run(stream, 100);
-  const std::vector<Span> spans = on_streams(harvest());
+  const std::vector<Span> spans = on_streams(drained());
   REQUIRE(spans.size() == 2);
   REQUIRE(std::abs(spans[1].duration_ns - 5000) <= 250);  // a float of 3.5 s
   REQUIRE(collector->time_lines().unplaced().empty());
   end(waits);
   driver.finish();
-  REQUIRE(on_streams(harvest()).size() == 1);
+  REQUIRE(on_streams(drained()).size() == 1);
   all_well();
 }
 
@@ -272,7 +273,7 @@ TEST_CASE_METHOD(CaptureTest, "time line: no anchor is taken in a capture, and n
   }
   REQUIRE(driver.end_capture(stream));
   pass(1000 * kMs);
-  REQUIRE(on_streams(harvest()).size() == 20);
+  REQUIRE(on_streams(drained()).size() == 20);
   all_well();
 }
 
@@ -285,7 +286,7 @@ TEST_CASE_METHOD(TracksTest, "time line: each stream is a track of its device, a
       end(open);
     }
     driver.finish();
-    const std::vector<Span> spans = on_streams(harvest());
+    const std::vector<Span> spans = on_streams(drained());
     REQUIRE(spans.size() == 2);
     REQUIRE(spans[0].stream == 0);
     REQUIRE(spans[1].stream == 1);
@@ -304,7 +305,7 @@ TEST_CASE_METHOD(OffTest, "time line: without one nothing is asked of the driver
   driver.work(stream, nanoseconds(100));
   end(open);
   driver.finish();
-  REQUIRE(harvest().spans.empty());
+  REQUIRE(drained().spans.empty());
   REQUIRE(driver.calls(FakeDriver::Call::elapsed) == 1);
   REQUIRE(lines().time_lines.empty());
 }
@@ -337,11 +338,11 @@ Row step_with(Test& test, bool waits, std::int64_t wait_ns, std::uint64_t& wait_
   test.driver.finish();
   test.end(batch);
   test.driver.finish();
-  const Harvest harvest = test.harvest();
-  REQUIRE(harvest.rows.size() == 1);
+  const Drained drained = test.drained();
+  REQUIRE(drained.rows.size() == 1);
   const auto* node = test.node({RecorderFixture::kBatch, Test::kBackward, wait});
   wait_path = node == nullptr ? ~std::uint64_t{0} : node->index;
-  return harvest.rows[0];
+  return drained.rows[0];
 }
 
 }  // namespace
@@ -400,9 +401,9 @@ TEST_CASE_METHOD(TwoDevicesTest,
   pass(100 * kMs);
   driver.finish();
   end(batch);
-  const Harvest harvest = this->harvest();
-  REQUIRE(harvest.rows.size() == 1);
-  const Row& row = harvest.rows[0];
+  const Drained drained = this->drained();
+  REQUIRE(drained.rows.size() == 1);
+  const Row& row = drained.rows[0];
   REQUIRE(row.overlaps.size() == 2);
   for (const std::uint32_t device : {0U, 1U}) {
     INFO("device " << device);
@@ -463,7 +464,7 @@ TEST_CASE_METHOD(RecorderFixture,
   recorder->poll(true);
   std::vector<std::uint32_t> paths(recorder->tree().nodes(), 0);
   collector->drain(*recorder->outbox(), recorder->outbox()->end(), recorder, 0, paths);
-  const std::vector<Span> spans = on_streams(collector->harvest(false));
+  const std::vector<Span> spans = on_streams(collector->drained(false));
   REQUIRE(spans.size() == 1);
   REQUIRE(spans[0].begin_ns == static_cast<std::int64_t>(began) + 50);  // between its submission and its being seen
   Snapshot snapshot;

@@ -188,12 +188,12 @@ TEST_CASE("Clock alignment: there and back, and on to a third clock") {
 }
 
 TEST_CASE("Clock alignment: readings may be anything") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  const std::vector<std::int64_t> odd = {kLeast, -1, 0, 1, kMost};
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  const std::vector<std::int64_t> odd = {kMin, -1, 0, 1, kMax};
   for (const std::int64_t a : odd) {
     for (const std::int64_t b : odd) {
-      const ClockAlignment alignment = align_by_answers({{a, b, a}}, {{b, a, kMost}});
+      const ClockAlignment alignment = align_by_answers({{a, b, a}}, {{b, a, kMax}});
       CHECK(alignment.error_ns(a) >= 0);
       CHECK(std::isfinite(alignment.drift_ppm()));
       CHECK(alignment.then(alignment.inverse()).error_ns(b) >= 0);

@@ -124,12 +124,12 @@ TEST_CASE("Clock tree: of many readings the earliest and the latest count, in an
 }
 
 TEST_CASE("Clock tree: readings may say anything") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  const std::vector<std::int64_t> odd = {kLeast, -1, 0, 1, kMost};
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  const std::vector<std::int64_t> odd = {kMin, -1, 0, 1, kMax};
   for (const std::int64_t a : odd) {
     for (const std::int64_t b : odd) {
-      const std::vector<RankReadings> all = {{1, {{0, a, b, kMost}, {1, a, a, 1}, {0, b, a, b}}},
+      const std::vector<RankReadings> all = {{1, {{0, a, b, kMax}, {1, a, a, 1}, {0, b, a, b}}},
                                              {2, {{1, b, b, a}, {7, 0, 0, 0}}},
                                              {7, {{2, a, a, a}, {9, 0, 0, 0}, {7, 0, 0, 0}}}};
       for (const auto& [rank, alignment] : align_by_readings(all)) {

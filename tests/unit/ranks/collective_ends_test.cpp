@@ -45,8 +45,8 @@ Row& add_step(Snapshot& snapshot, std::uint64_t step, std::vector<Cell> cells) {
   return row;
 }
 
-CollectiveEnds ends_of(const Snapshot& snapshot, std::size_t most = 4096) {
-  CollectiveEnds ends(most);
+CollectiveEnds ends_of(const Snapshot& snapshot, std::size_t max = 4096) {
+  CollectiveEnds ends(max);
   ends.add(snapshot);
   return ends;
 }
@@ -153,18 +153,18 @@ TEST_CASE("Collective ends: without a collective that both have nothing is known
 }
 
 TEST_CASE("Collective ends: of readings that cannot be something comes out, and nothing overflows") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   Snapshot snapshot = rank_without_rows();
   for (std::uint64_t step = 0; step < 40; ++step) {
-    Row& row = add_step(snapshot, step, {{kComm, 1, step % 2 == 0 ? kMost : kLeast, -1}, {kOptimizer, 1, kMost, -1}});
-    row.begin_ns = step % 3 == 0 ? kLeast : kMost;
-    row.host_ns = step % 5 == 0 ? kLeast : kMost;
+    Row& row = add_step(snapshot, step, {{kComm, 1, step % 2 == 0 ? kMax : kMin, -1}, {kOptimizer, 1, kMax, -1}});
+    row.begin_ns = step % 3 == 0 ? kMin : kMax;
+    row.host_ns = step % 5 == 0 ? kMin : kMax;
   }
   const CollectiveEnds ends = ends_of(snapshot);
   const RankAlignment alignment = align_ranks(ends, ends_of(rank_ahead(0, 300)));
-  CHECK(alignment.error_ns(kMost) > 0);
-  CHECK(alignment.error_ns(kLeast) > 0);
+  CHECK(alignment.error_ns(kMax) > 0);
+  CHECK(alignment.error_ns(kMin) > 0);
 }
 
 TEST_CASE("Collective ends: numbers of steps made so that none would go do not hold it up") {

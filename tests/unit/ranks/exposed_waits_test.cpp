@@ -123,17 +123,17 @@ TEST_CASE("Exposed waits: a region has what its stream did, without the waits in
 }
 
 TEST_CASE("Exposed waits: what not all ranks tell counts on none of them") {
-  Snapshot tells = some_gpu_rank();
-  exposed_waits_add_step(tells, 0, 70, 20);
-  Snapshot silent = tells;
+  Snapshot reports = some_gpu_rank();
+  exposed_waits_add_step(reports, 0, 70, 20);
+  Snapshot silent = reports;
   SECTION("no region says what the stream waited for") { silent.rows[0].cells.pop_back(); }
   SECTION("values are missing") { silent.rows[0].complete = false; }
   SECTION("only what it waited for data is known") { silent.rows[0].cells.back() = {kIoWait, 1, 0, kExposedWaitsMs}; }
-  const ComparedSteps both = compared({tells, silent});
+  const ComparedSteps both = compared({reports, silent});
   CHECK(both.unexposed == 1);
   CHECK(both.times.exposed_ns(0, 0) == 0);
   CHECK(both.times.exposed_ns(1, 0) == 0);
-  CHECK(compared({tells, tells}).unexposed == 0);
+  CHECK(compared({reports, reports}).unexposed == 0);
 }
 
 TEST_CASE("Exposed waits: a rank without streams waits as its host says") {

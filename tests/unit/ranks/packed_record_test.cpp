@@ -70,8 +70,8 @@ Snapshot some_rank(std::uint32_t rank, Random& random) {
 /// The checksum made good again, so that what else is wrong is looked at.
 std::string packed_record_resealed(std::string bytes) {
   takt::detail::store(bytes.data() + 16, std::uint64_t{bytes.size() - 24});
-  const std::uint32_t begun = takt::detail::crc32c(std::string_view(bytes).substr(8, 4));
-  takt::detail::store(bytes.data() + 12, takt::detail::crc32c(std::string_view(bytes).substr(16), begun));
+  const std::uint32_t started = takt::detail::crc32c(std::string_view(bytes).substr(8, 4));
+  takt::detail::store(bytes.data() + 12, takt::detail::crc32c(std::string_view(bytes).substr(16), started));
   return bytes;
 }
 
@@ -96,11 +96,11 @@ TEST_CASE("Packed record: of any rank, and of any ranks together, the bytes are 
 }
 
 TEST_CASE("Packed record: sums at their ends stay there, as those of RankRecords do") {
-  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  constexpr std::uint64_t kMax = ~std::uint64_t{0};
   Snapshot snapshot;
   snapshot.wall_ns = INT64_MAX;
   PathStats& path = snapshot.paths[add_path(snapshot, "long")];
-  for (int call = 0; call < 3; ++call) { path.host.add(kMost); }
+  for (int call = 0; call < 3; ++call) { path.host.add(kMax); }
   RankRecord record = record_of(snapshot);
   std::string bytes = pack_record(snapshot, 0);
   for (int turn = 0; turn < 60; ++turn) {
@@ -116,7 +116,7 @@ TEST_CASE("Packed record: the rank is the one that is said, and paths may be nes
   std::uint32_t parent = takt::kNoIndex;
   for (int depth = 0; depth < 5000; ++depth) { parent = add_path(snapshot, "down", parent); }
   const RankRecord record = unpack(pack_record(snapshot, 9));
-  CHECK(record.wall.most.rank == 9);
+  CHECK(record.wall.max.rank == 9);
   CHECK(record.paths.size() == 5000);
   CHECK(record.paths.rbegin()->first.size() == 5000);
 }

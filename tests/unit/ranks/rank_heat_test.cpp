@@ -40,7 +40,7 @@ TEST_CASE("Rank heat: a slow rank stands out in each column, by what it is slowe
   CHECK(heat.ranks[3].excess == Approx(0.2).margin(0.02));
   CHECK(heat.ranks[3].busy_ns == Approx(1.2 * SimulatedJob::kBusyNs).epsilon(0.02));
   const std::size_t columns = heat.first_steps.size();
-  CHECK(columns <= RankHeat::kMostColumns);
+  CHECK(columns <= RankHeat::kMaxColumns);
   CHECK(heat.cells.size() == 8 * columns);
   CHECK(heat.first_steps.front() == 100);
   CHECK(heat.last_step == 1099);
@@ -63,7 +63,7 @@ TEST_CASE("Rank heat: of very many ranks neighbours share a row, which shows the
   CHECK(heat.ranks_a_row == 4);
   const std::size_t columns = heat.first_steps.size();
   CHECK(heat.cells.size() == 250 * columns);
-  CHECK(heat.cells.size() <= RankHeat::kMostCells);
+  CHECK(heat.cells.size() <= RankHeat::kMaxCells);
   for (std::size_t row = 0; row < 250; ++row) { CHECK(heat.cells[row * columns] == (row == 514 / 4 ? 500 : 0)); }
 }
 

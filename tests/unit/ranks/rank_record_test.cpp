@@ -100,8 +100,8 @@ RankRecord sample_record() {
 /// The checksum made good again, so that what else is wrong is looked at.
 std::string resealed(std::string bytes) {
   takt::detail::store(bytes.data() + 16, std::uint64_t{bytes.size() - 24});
-  const std::uint32_t begun = takt::detail::crc32c(std::string_view(bytes).substr(8, 4));
-  takt::detail::store(bytes.data() + 12, takt::detail::crc32c(std::string_view(bytes).substr(16), begun));
+  const std::uint32_t started = takt::detail::crc32c(std::string_view(bytes).substr(8, 4));
+  takt::detail::store(bytes.data() + 12, takt::detail::crc32c(std::string_view(bytes).substr(16), started));
   return bytes;
 }
 
@@ -116,10 +116,10 @@ TEST_CASE("Rank record: the totals of four ranks, by hand") {
   CHECK(spread.mean_ns() == 20'000);
   CHECK(spread.stdev_ns() == Approx(11'547.0).epsilon(1e-4));
   CHECK(spread.imbalance() == Approx(0.5));
-  CHECK(spread.least.ns == 10'000);
-  CHECK(spread.least.rank == 0);
-  CHECK(spread.most.ns == 30'000);
-  CHECK(spread.most.rank == 1);
+  CHECK(spread.min.ns == 10'000);
+  CHECK(spread.min.rank == 0);
+  CHECK(spread.max.ns == 30'000);
+  CHECK(spread.max.rank == 1);
   CHECK(spread.totals_us.count(10) == 2);
   CHECK(spread.totals_us.count(30) == 2);
 }
@@ -133,19 +133,19 @@ TEST_CASE("Rank record: the lower of two equal ranks is told in either order") {
   add_rank(later, 3, 5);
   merge_into(down, later);
   for (const RankSpread& each : {up, down}) {
-    CHECK(each.least.rank == 3);
-    CHECK(each.most.rank == 3);
+    CHECK(each.min.rank == 3);
+    CHECK(each.max.rank == 3);
   }
 }
 
 TEST_CASE("Rank record: one without ranks changes nothing, and has no rank") {
   RankSpread spread;
-  CHECK(spread.most.rank == RankTotal::kNobody);
+  CHECK(spread.max.rank == RankTotal::kNobody);
   CHECK(spread.mean_ns() == 0);
   CHECK(spread.imbalance() == 0);
   add_rank(spread, 4, 0);
-  CHECK(spread.most.rank == 4);
-  CHECK(spread.least.rank == 4);
+  CHECK(spread.max.rank == 4);
+  CHECK(spread.min.rank == 4);
   RankRecord record = sample_record();
   const std::string before = pack(record);
   merge_into(record, RankRecord());
@@ -188,20 +188,20 @@ TEST_CASE("Rank record: any order and any tree give the same bits") {
   RankSpread path;
   std::uint64_t present = 0;
   Wide total = 0;
-  std::pair<std::uint64_t, std::uint32_t> most{0, 0};
+  std::pair<std::uint64_t, std::uint32_t> max{0, 0};
   for (std::uint32_t rank = 0; rank < order.size(); ++rank) {
     const SimulatedPath made = simulated_path(rank, 4);
     if (!made.present) { continue; }
     ++present;
     total += made.host.total_ns();
-    if (made.host.total_ns() > most.first) { most = {made.host.total_ns(), rank}; }
+    if (made.host.total_ns() > max.first) { max = {made.host.total_ns(), rank}; }
   }
   const takt::detail::RankPath& found = in_turn.paths.at(names[4]);
   CHECK(present < order.size());
   CHECK(found.host_totals.ranks == present);
   CHECK(found.host_totals.sum_ns == total);
-  CHECK(found.host_totals.most.ns == most.first);
-  CHECK(found.host_totals.most.rank == most.second);
+  CHECK(found.host_totals.max.ns == max.first);
+  CHECK(found.host_totals.max.rank == max.second);
   CHECK(found.host_totals.totals_us.total() == present);
   CHECK(found.device_totals.ranks == present);
   CHECK(found.host.n() == 2 * present);
@@ -278,14 +278,14 @@ TEST_CASE("Rank record: of a snapshot, place by place") {
   snapshot.run.rank = 3;
   const RankRecord record = record_of(snapshot);
   CHECK(record.wall.ranks == 1);
-  CHECK(record.wall.most.rank == 3);
-  CHECK(record.wall.most.ns == static_cast<std::uint64_t>(snapshot.wall_ns));
+  CHECK(record.wall.max.rank == 3);
+  CHECK(record.wall.max.ns == static_cast<std::uint64_t>(snapshot.wall_ns));
   REQUIRE(record.paths.size() == snapshot.paths.size());
   const auto& backward = record.paths.at({"Epoch", "Batch", "Backward"});
   const auto place = std::find_if(snapshot.paths.begin(), snapshot.paths.end(),
                                   [](const takt::PathStats& each) { return each.name == "Backward"; });
   CHECK(backward.host.total_ns() == place->host.total_ns());
-  CHECK(backward.host_totals.most.rank == 3);
+  CHECK(backward.host_totals.max.rank == 3);
   CHECK(backward.device_totals.sum_ns == place->device.total_ns());
   CHECK(record.paths.at({"Epoch", "Batch", "IO"}).device_totals.ranks == 0);
 }
@@ -301,7 +301,7 @@ TEST_CASE("Rank record: places that differ in their kind alone are one path") {
   CHECK(path.kind == Kind::io);
   CHECK(path.host.n() == 2 * twin.host.n());
   CHECK(path.host_totals.ranks == 1);
-  CHECK(path.host_totals.most.ns == 2 * twin.host.total_ns());
+  CHECK(path.host_totals.max.ns == 2 * twin.host.total_ns());
 }
 
 TEST_CASE("Rank record: the journal of a rank gives the record that the rank itself would have given") {

@@ -65,8 +65,8 @@ void add_steps(Snapshot& snapshot, std::int64_t steps) {
   }
 }
 
-RankSteps rank_steps_bytes_steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
-  RankSteps steps(most);
+RankSteps rank_steps_bytes_steps_of(const Snapshot& snapshot, std::size_t max = 100'000) {
+  RankSteps steps(max);
   steps.add(snapshot);
   return steps;
 }
@@ -76,8 +76,8 @@ RankSteps rank_steps_bytes_steps_of(const Snapshot& snapshot, std::size_t most =
 TEST_CASE("Steps as bytes: what comes back is the same, and takes about three bytes a value") {
   Snapshot snapshot = rank_steps_bytes_some_rank();
   add_steps(snapshot, 3000);
-  for (const std::size_t most : {std::size_t{100'000}, std::size_t{1000}, std::size_t{1}}) {
-    const RankSteps steps = rank_steps_bytes_steps_of(snapshot, most);
+  for (const std::size_t max : {std::size_t{100'000}, std::size_t{1000}, std::size_t{1}}) {
+    const RankSteps steps = rank_steps_bytes_steps_of(snapshot, max);
     const std::string bytes = pack(steps);
     const RankSteps again = unpack_steps(bytes);
     CHECK((pack(again) == bytes));
@@ -96,26 +96,26 @@ TEST_CASE("Steps as bytes: what comes back is the same, and takes about three by
         CHECK(other.regions == step.regions);
       }
     }
-    if (most > 10'000) { CHECK(2 * bytes.size() < 7 * steps.values()); }
+    if (max > 10'000) { CHECK(2 * bytes.size() < 7 * steps.values()); }
   }
   CHECK(unpack_steps(pack(RankSteps())).main_batches() == nullptr);
 }
 
 TEST_CASE("Steps as bytes: any numbers come back") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   Snapshot snapshot = rank_steps_bytes_some_rank();
   for (const std::int64_t number :
-       {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, kMost, std::int64_t{0}}) {
+       {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, kMax, std::int64_t{0}}) {
     takt::Row& row = add_row(snapshot, 0, 0);
     row.step = number;
     row.host_ns = number;
-    row.cells = {{2, 1, kMost, kMost}, {4, 1, number, number}};
+    row.cells = {{2, 1, kMax, kMax}, {4, 1, number, number}};
   }
   const RankSteps steps = rank_steps_bytes_steps_of(snapshot);
   const RankSteps again = unpack_steps(pack(steps));
   CHECK((pack(again) == pack(steps)));
   CHECK(again.main_batches()->steps.begin()->first == std::numeric_limits<std::int64_t>::min());
-  CHECK(again.main_batches()->steps.rbegin()->second.ns == static_cast<std::uint64_t>(kMost));
+  CHECK(again.main_batches()->steps.rbegin()->second.ns == static_cast<std::uint64_t>(kMax));
 }
 
 TEST_CASE("Steps as bytes: what is cut off or something else is refused, or read") {
@@ -177,7 +177,7 @@ TEST_CASE("Steps: what all ranks keep together is bounded, however many they are
   CHECK(values_of_a_rank(8192) == 1024);
   CHECK(values_of_a_rank(32'768) == 1024);
   for (const std::size_t ranks : {100'000U, 1'000'000U}) {
-    CHECK(values_of_a_rank(ranks) * ranks <= takt::detail::kMostComparedValues);
-    CHECK(values_of_a_rank(ranks) * ranks > takt::detail::kMostComparedValues / 2);
+    CHECK(values_of_a_rank(ranks) * ranks <= takt::detail::kMaxComparedValues);
+    CHECK(values_of_a_rank(ranks) * ranks > takt::detail::kMaxComparedValues / 2);
   }
 }

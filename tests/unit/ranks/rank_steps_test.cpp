@@ -42,8 +42,8 @@ takt::Row& rank_steps_add_step(Snapshot& snapshot, std::int64_t number, std::uin
   return row;
 }
 
-RankSteps rank_steps_steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
-  RankSteps steps(most);
+RankSteps rank_steps_steps_of(const Snapshot& snapshot, std::size_t max = 100'000) {
+  RankSteps steps(max);
   steps.add(snapshot);
   return steps;
 }
@@ -198,7 +198,7 @@ TEST_CASE("Rank steps: the bound is of values, so that a step of many regions co
   CHECK(values != 0);
   const RankSteps none = rank_steps_steps_of(snapshot, 100);  // no single step has room
   CHECK(none.values() == 0);
-  CHECK(none.stride() == RankSteps::kMostStride);
+  CHECK(none.stride() == RankSteps::kMaxStride);
   CHECK(none.main_batches()->rows == 32);
 }
 
@@ -227,13 +227,13 @@ TEST_CASE("Rank steps: regions of one name and another kind are two") {
 }
 
 TEST_CASE("Rank steps: times of a journal that cannot be stay at their most") {
-  constexpr std::int64_t kMost = INT64_MAX;
+  constexpr std::int64_t kMax = INT64_MAX;
   Snapshot snapshot = rank_steps_some_rank();
   rank_steps_add_step(snapshot, 1).cells = {
-      {kForward, 1, INT64_MIN}, {kRankStepsComm, 1, kMost}, {kRankStepsComm, 1, kMost}, {kRankStepsComm, 1, kMost}};
+      {kForward, 1, INT64_MIN}, {kRankStepsComm, 1, kMax}, {kRankStepsComm, 1, kMax}, {kRankStepsComm, 1, kMax}};
   const RankSteps steps = rank_steps_steps_of(snapshot);
   const StepTimes times = step_times_of({{{0, "", ""}, &steps}}).times;
   CHECK(times.region_ns(0, 0, 0) == 0);
-  CHECK(times.region_ns(1, 0, 0) == static_cast<std::uint64_t>(kMost));
+  CHECK(times.region_ns(1, 0, 0) == static_cast<std::uint64_t>(kMax));
   CHECK(times.busy_ns(0, 0) == 0);
 }

@@ -21,7 +21,7 @@
 
 using takt::Kind;
 using takt::detail::JobRank;
-using takt::detail::kLeastSteps;
+using takt::detail::kMinComparedSteps;
 using takt::detail::RanksAre;
 using takt::detail::RankVerdict;
 using takt::detail::StepTimes;
@@ -264,7 +264,7 @@ TEST_CASE("Verdict: ranks that do the same are alike") {
 
 /// Three ranks whose all-reduce is inside Backward: rank 1 computes 6 ms longer in Forward, and the others wait for it.
 /// \param told the all-reduce has a region.
-StepTimes data_parallel(bool told) {
+StepTimes data_parallel(bool reported) {
   StepTimes times({{0, "n0", ""}, {1, "n0", ""}, {2, "n0", ""}},
                   {{"Forward", Kind::compute}, {"Backward", Kind::compute}, {"Comm", Kind::comm}}, 60);
   Random random(3);
@@ -277,21 +277,21 @@ StepTimes data_parallel(bool told) {
       times.region_ns(0, rank, step) = work(rank == 1 ? 11'000 : 5'000);
       const std::uint64_t backward = work(10'000);
       const std::uint64_t rest = times.step_ns(rank, step) - times.region_ns(0, rank, step);
-      times.region_ns(1, rank, step) = told ? std::min(backward, rest) : rest;
-      times.region_ns(2, rank, step) = told ? rest - std::min(backward, rest) : 0;
+      times.region_ns(1, rank, step) = reported ? std::min(backward, rest) : rest;
+      times.region_ns(2, rank, step) = reported ? rest - std::min(backward, rest) : 0;
     }
   }
   return times;
 }
 
 TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps of one length") {
-  const RankVerdict told = only_verdict(data_parallel(true));
-  CHECK(told.slowdown.ranks == std::vector<std::size_t>{1});
-  CHECK(mentions(told.finding.sentence, {"rank 1", "wait", "Forward"}));
+  const RankVerdict reported = only_verdict(data_parallel(true));
+  CHECK(reported.slowdown.ranks == std::vector<std::size_t>{1});
+  CHECK(mentions(reported.finding.sentence, {"rank 1", "wait", "Forward"}));
   CHECK(takt::detail::efficiency_of(data_parallel(true)).value().parallel == Approx(0.77).margin(0.03));
   StepTimes times = data_parallel(false);
   const RankVerdict verdict = only_verdict(times);
-  CHECK(verdict.state == RanksAre::untold);
+  CHECK(verdict.state == RanksAre::unreported);
   CHECK(verdict.finding.what == "waits_untold");
   CHECK(mentions(verdict.finding.sentence, {"not known", "takt::Comm"}));
   CHECK_FALSE(takt::detail::efficiency_of(times));
@@ -303,7 +303,7 @@ TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps o
     }
   }
   const RankVerdict hidden = only_verdict(times);
-  CHECK(hidden.state == RanksAre::untold);
+  CHECK(hidden.state == RanksAre::unreported);
   CHECK(mentions(hidden.finding.sentence, {"not known", "Forward", "6.02 ms", "rank 1", "Backward", "takt::Comm"}));
   CHECK(takt_test::numbers_without_evidence(hidden.finding) == std::string());
   CHECK_FALSE(takt::detail::efficiency_of(times));
@@ -320,7 +320,7 @@ TEST_CASE("Verdict: a rank beside others that are busy with nothing is named") {
   CHECK(only_verdict(times).slowdown.ranks == std::vector<std::size_t>{1});
   for (std::size_t step = 0; step < 60; ++step) { times.region_ns(0, 1, step) = 6'000 * kVerdictUs; }
   const RankVerdict idle = only_verdict(times);
-  CHECK(idle.state == RanksAre::untold);
+  CHECK(idle.state == RanksAre::unreported);
   CHECK(mentions(idle.finding.sentence, {"not compared"}));
 }
 
@@ -347,13 +347,13 @@ TEST_CASE("Verdict: one rank, or a few steps, are not compared") {
   job.ranks = 1;
   CHECK(mentions(only_verdict(simulate(job, 1)).finding.sentence, {"rank 0"}));
   job.ranks = 2;
-  job.steps = kLeastSteps - 1;
+  job.steps = kMinComparedSteps - 1;
   job.slow = {1};
   job.slower = 3;
   const RankVerdict verdict = only_verdict(simulate(job, 1));
   CHECK(verdict.finding.what == "too_few_steps");
   CHECK(mentions(verdict.finding.sentence, {"29", "30"}));
-  job.steps = kLeastSteps;
+  job.steps = kMinComparedSteps;
   CHECK(only_verdict(simulate(job, 1)).state == RanksAre::slowed);
 }
 
@@ -385,7 +385,7 @@ TEST_CASE("Verdict: the golden text holds one of each kind") {
   alike.ranks = 4;
   alike.bursts = 0;
   SimulatedJob few = alike;
-  few.steps = kLeastSteps - 1;
+  few.steps = kMinComparedSteps - 1;
   SimulatedJob alone;
   alone.ranks = 1;
   for (const SimulatedJob& each : {host, several, turns, alike, few, alone}) {

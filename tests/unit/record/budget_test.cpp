@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What recording takes, in bytes of its budget: by paths and threads, and never by how often or how long. Each test has a child
+// What recording takes, in bytes of its budget: by paths and threads, and never by how often or how long. Each test
+// has a child
 // of its own, whose books are empty.
 #include <takt/detail/memory.hpp>
 
@@ -10,7 +11,7 @@
 #include <takt/takt.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/child.hpp"
 #include "support/random.hpp"
 #include "support/session_helpers.hpp"
@@ -31,7 +32,7 @@ using takt_test::scaled;
 
 namespace {
 
-constexpr std::size_t kMostOfPath = 12U << 10U;  // bytes on one thread, whatever ran there
+constexpr std::size_t kMaxOfPath = 12U << 10U;  // bytes on one thread, whatever ran there
 constexpr std::size_t kUsualOfPath = 4U << 10U;
 constexpr int kLengths = 2 * 48;
 
@@ -49,7 +50,8 @@ std::string alone(const Work& work) {
   return result;
 }
 
-/// Durations of every length at one path: none that comes later takes another page. Twice, as neither warm-up nor the first
+/// Durations of every length at one path: none that comes later takes another page. Twice, as neither warm-up nor the
+/// first
 /// call is in a histogram.
 void record_every_length(const takt::Key& key) {
   for (int octave = 0; octave < kLengths; ++octave) {
@@ -136,16 +138,16 @@ TEST_CASE("Memory: 64 threads at once take 64 times as much as one, and the 64 a
   REQUIRE(alone([] {
             const std::size_t before = budget().used();
             const std::size_t one = bytes_of_threads(1) - before;
-            const std::size_t most = sizeof(takt::detail::Recorder) + 4096 + 2 * kMostOfPath;
+            const std::size_t max = sizeof(takt::detail::Recorder) + 4096 + 2 * kMaxOfPath;
             const std::size_t many = bytes_of_threads(64) - before;
             const std::size_t again = bytes_of_threads(64) - before;
-            return text_of(one <= most) + text_of(many == 64 * one) + text_of(again == many);
+            return text_of(one <= max) + text_of(many == 64 * one) + text_of(again == many);
           }) == "yes yes yes ");
 }
 
 TEST_CASE("Memory: threads for which nothing is left are not timed, their regions counted, and the bound holds") {
   REQUIRE(alone([] {
-            const support::CaughtFaults faults;
+            const support::CaughtErrors errors;
             const std::size_t one = bytes_of_threads(1);
             budget().set_limit(8 * one);
             const std::size_t many = bytes_of_threads(64);
@@ -185,7 +187,7 @@ TEST_CASE("Memory: a path takes at most 12 kB, and what does not fit into the bo
               calls += each.host.n();
               unbinned += each.host.histogram().unbinned();
             }
-            return text_of(path <= kMostOfPath) + text_of(budget().used() <= budget().limit()) + text_of(unbinned > 0) +
+            return text_of(path <= kMaxOfPath) + text_of(budget().used() <= budget().limit()) + text_of(unbinned > 0) +
                    std::to_string(calls) + " calls";
           }) == "yes yes yes " + std::to_string((2 + 7 * 70) * kLengths + 7) + " calls");
 }

@@ -3,7 +3,7 @@
 #include "record/clock.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_clock.hpp"
 #include "support/mentions.hpp"
 
@@ -188,7 +188,7 @@ TEST_CASE("Clock: a thread that is held up while it measures does not blame the 
 }
 
 TEST_CASE("Clock: a counter whose rate drifts away is given up, and time goes on from where it was") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   TestClock time;
   for (int second = 0; second < 5; ++second) {
     time.fake.advance(2 * kSecond);
@@ -205,13 +205,13 @@ TEST_CASE("Clock: a counter whose rate drifts away is given up, and time goes on
   time.fake.advance(kSecond);
   REQUIRE(time.now_ns() - before < kSecond + 1000);
   REQUIRE(time.clock.info().fallbacks == 1);
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(mentions(faults.text(), {"TAKT_CLOCK=monotonic"}));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(mentions(errors.text(), {"TAKT_CLOCK=monotonic"}));
   REQUIRE(time.clock.recheck());  // once
 }
 
 TEST_CASE("Clock: a counter that is set back is given up, and time does not go back") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   TestClock time;
   time.fake.advance(3 * kSecond);
   REQUIRE(time.clock.recheck());
@@ -224,7 +224,7 @@ TEST_CASE("Clock: a counter that is set back is given up, and time does not go b
 }
 
 TEST_CASE("Clock: a counter that jumps ahead is given up, and time does not go back") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   TestClock time;
   time.fake.advance(3 * kSecond);
   REQUIRE(time.clock.recheck());

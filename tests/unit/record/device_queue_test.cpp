@@ -177,12 +177,12 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: what is still pending at the end
   region_on(kA, 1);
   region_on(kB, 1);
   const Region open = begin_on(kC, stream());
-  recorder->abandon_devices();
+  recorder->drop_devices();
   REQUIRE(node({kA})->device_lost.get() == 1);
   REQUIRE(losses(LossKind::device_unresolved) == 2);
   REQUIRE(!recorder->device_pending());
   end(open);
-  recorder->abandon_devices();
+  recorder->drop_devices();
   REQUIRE(device.outstanding() == 0);
 }
 

@@ -15,7 +15,7 @@ struct Ring {
   bool look(std::uint32_t at) {
     if (taken.count(at) != 0) { return true; }
     const bool known = at - head < known_to;
-    questions += known ? 0 : 1;
+    queries += known ? 0 : 1;
     if (at - head >= ready) { return false; }
     known_to = known ? known_to : at - head + 1;
     taken.insert(at);
@@ -28,7 +28,7 @@ struct Ring {
   std::uint32_t head = 0;
   std::uint32_t ready = 0;
   std::uint32_t known_to = 0;
-  unsigned questions = 0;
+  unsigned queries = 0;
   std::set<std::uint32_t> taken;
 };
 
@@ -41,7 +41,7 @@ TEST_CASE("drain: asks about 2 + log2(n) places at most, and takes in half of wh
       ring.ready = ready;
       const std::uint32_t head = ring.drain(size);
       INFO(size << " places, " << ready << " ready");
-      REQUIRE(ring.questions <= 2 + std::log2(size));
+      REQUIRE(ring.queries <= 2 + std::log2(size));
       REQUIRE(head == ring.taken.size());
       REQUIRE(2 * head >= ready);
       REQUIRE((ready != size || head == size));
@@ -52,7 +52,7 @@ TEST_CASE("drain: asks about 2 + log2(n) places at most, and takes in half of wh
 TEST_CASE("drain: an empty ring is not looked at") {
   Ring ring;
   REQUIRE(ring.drain(0) == 0);
-  REQUIRE(ring.questions == 0);
+  REQUIRE(ring.queries == 0);
 }
 
 TEST_CASE("drain: goes on where the numbers of places start anew") {

@@ -39,11 +39,11 @@ struct Scribe : EventVisitor {
   bool say(const char* what, std::uint64_t place, std::uint64_t whom, std::uint64_t value) {
     said.push_back(what + (" " + std::to_string(place - kPlace)) + " " + std::to_string(whom) + " " +
                    std::to_string(value));
-    return said.size() != most;
+    return said.size() != max;
   }
   std::vector<std::string> said;
   bool takes_leaves = false;
-  std::size_t most = 0;  // 0: any number
+  std::size_t max = 0;  // 0: any number
 };
 
 std::vector<std::string> all_of(const std::vector<Event>& words) {
@@ -86,7 +86,7 @@ TEST_CASE("EventRun: a region that holds no other is offered as a whole, and as 
 TEST_CASE("EventRun: a visitor that has enough stops at that event") {
   const std::vector<Event> words{begin_event(kFirstKey, 5), amount_event(kPlace, Amount::items), 64, end_of(kPlace, 9)};
   Scribe scribe;
-  scribe.most = 2;
+  scribe.max = 2;
   REQUIRE(visit_events(run_of(words), scribe) == kPlace + 1);
   REQUIRE(scribe.said.size() == 2);
 }

@@ -262,7 +262,7 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: of those that may still end, the old
   REQUIRE(tree.late() == Tree::kMaxLate);
   REQUIRE(!tree.is_open(3));
   REQUIRE(count_of(LossKind::never_ended) == 1030);
-  tree.abandon_open();
+  tree.drop_open();
   REQUIRE(tree.late() == 0);
   REQUIRE(count_of(LossKind::never_ended) == 1030);
 }

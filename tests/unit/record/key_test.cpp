@@ -7,7 +7,7 @@
 #include <takt/takt.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/same_key.hpp"
 #include "support/session_helpers.hpp"
@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-using support::CaughtFaults;
+using support::CaughtErrors;
 using takt::Key;
 using takt::Kind;
 using takt::detail::KeyTable;
@@ -66,7 +66,7 @@ TEST_CASE("Key: two keys of one name in two files are one") {
 }
 
 TEST_CASE("Key: a second kind for one name is reported and counted once, and the first holds") {
-  const CaughtFaults faults;
+  const CaughtErrors errors;
   static constexpr Key first{"of two kinds", Kind::io};
   static constexpr Key second{"of two kinds", Kind::comm};
   { const takt::Scope s(first); }
@@ -77,12 +77,12 @@ TEST_CASE("Key: a second kind for one name is reported and counted once, and the
   const takt::Snapshot snapshot = takt::snapshot();
   REQUIRE(snapshot.paths[takt_test::find_path(snapshot, "of two kinds")].kind == Kind::io);
   REQUIRE(takt_test::losses_of(snapshot, "key_kind_conflict") == 1);
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(mentions(faults.text(), {"\"of two kinds\"", "comm", "io"}));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(mentions(errors.text(), {"\"of two kinds\"", "comm", "io"}));
 }
 
 TEST_CASE("Key: a key of one's own named like a predefined one is that one") {
-  const CaughtFaults faults;
+  const CaughtErrors errors;
   static constexpr Key mine{"Batch", Kind::compute};
   const std::uint64_t conflicts = loss("key_kind_conflict");
   for (int round = 0; round < 3; ++round) { const takt::Scope s(mine); }
@@ -116,15 +116,15 @@ TEST_CASE("Key: key() takes any text") {
 }
 
 TEST_CASE("Key: odd names are repaired, reported and still told apart") {
-  const CaughtFaults faults;
+  const CaughtErrors errors;
   REQUIRE(std::string(takt::key("with\na\tline\x7f").name()) == "with?a?line?");
   REQUIRE(std::string(takt::key("").name()) == "(unnamed)");
   REQUIRE(std::string(takt::key(nullptr).name()) == "(unnamed)");
   REQUIRE(std::string(takt::key("Vorwärtslauf ⏩").name()) == "Vorwärtslauf ⏩");
   REQUIRE(takt::key("with\na\tline\x7f") == takt::key("with\na\tline\x7f"));
   REQUIRE(takt::key("with\na\tline\x7f") != takt::key("with?a?line?"));
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(faults.text().find("holds control characters") != std::string::npos);
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(errors.text().find("holds control characters") != std::string::npos);
 
   const std::string ascii(10'000, 'x');
   const std::string cut = std::string(191, 'x') + "_76bb4805";  // FNV-1a of all of it
@@ -142,7 +142,7 @@ TEST_CASE("Key: odd names are repaired, reported and still told apart") {
 }
 
 TEST_CASE("KeyTable: it has room for 4 000 keys, later ones are one, counted and reported") {
-  const CaughtFaults faults;
+  const CaughtErrors errors;
   static auto* const table = new KeyTable;  // never destroyed, like that of a process
   std::set<takt::detail::KeyIndex> indices;
   std::uint64_t refused = 0;
@@ -158,8 +158,8 @@ TEST_CASE("KeyTable: it has room for 4 000 keys, later ones are one, counted and
   REQUIRE(indices.size() == takt::detail::kMaxKeys - takt::detail::kFirstUserKey);
   REQUIRE(refused == 5000 - indices.size());
   REQUIRE(table->refused() == refused);
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(mentions(faults.text(), {"4 000", "\"many 3991\""}));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(mentions(errors.text(), {"4 000", "\"many 3991\""}));
   // What was there before is as it was.
   REQUIRE(std::string(table->intern("many 17", Kind::io).name()) == "many 17");
   REQUIRE(table->resolve(takt::Forward) == takt::Forward.index());
@@ -173,7 +173,7 @@ TEST_CASE("KeyTable: it has room for 4 000 keys, later ones are one, counted and
 
 TEST_CASE("KeyTable: a handler of faults may use keys that are new") {
   static auto* const table = new KeyTable;  // never destroyed, like that of a process
-  takt::detail::forget_faults();
+  takt::detail::forget_errors();
   takt::set_error_handler(
       [](const char*, void* its) { static_cast<KeyTable*>(its)->intern("the handler's", Kind::other); }, table);
   for (int number = 0; number < 4100; ++number) {

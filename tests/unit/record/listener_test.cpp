@@ -24,13 +24,13 @@ using takt_test::Held;
 namespace {
 
 /// Writes down what it is told.
-struct Told {
+struct Reported {
   std::mutex mutex;
   std::string text;
 
   Listener listener() {
-    return {[](const Key& key, void* its) noexcept { static_cast<Told*>(its)->add("+", key); },
-            [](const Key& key, void* its) noexcept { static_cast<Told*>(its)->add("-", key); }, this};
+    return {[](const Key& key, void* its) noexcept { static_cast<Reported*>(its)->add("+", key); },
+            [](const Key& key, void* its) noexcept { static_cast<Reported*>(its)->add("-", key); }, this};
   }
   std::string take() {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -48,17 +48,17 @@ struct Told {
 
 /// Listens as long as it lives.
 struct Listening {
-  explicit Listening(Told& to) : told(to) { REQUIRE(takt::add_listener(told.listener())); }
-  ~Listening() { takt::remove_listener(told.listener()); }
+  explicit Listening(Reported& to) : reported(to) { REQUIRE(takt::add_listener(reported.listener())); }
+  ~Listening() { takt::remove_listener(reported.listener()); }
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
-  Told& told;
+  Reported& reported;
 };
 
-Told& told() {
-  static Told told;
-  told.take();
-  return told;
+Reported& reported() {
+  static Reported reported;
+  reported.take();
+  return reported;
 }
 
 inline constexpr Key Outer{"Outer"};
@@ -67,7 +67,7 @@ inline constexpr Key Inner{"Inner"};
 }  // namespace
 
 TEST_CASE("Listener: it is told of begins and ends as they happen") {
-  Told& its = told();
+  Reported& its = reported();
   { const Scope before(Outer); }
   {
     const Listening listening(its);
@@ -88,7 +88,7 @@ TEST_CASE("Listener: it is told of begins and ends as they happen") {
 }
 
 TEST_CASE("Listener: a region that it saw begin is the only one it sees end") {
-  Told& its = told();
+  Reported& its = reported();
   Held early(Outer);
   auto listening = std::make_unique<Listening>(its);
   early.end();
@@ -102,7 +102,7 @@ TEST_CASE("Listener: a region that it saw begin is the only one it sees end") {
 }
 
 TEST_CASE("Listener: it is told on whichever thread a region ends") {
-  Told& its = told();
+  Reported& its = reported();
   const Listening listening(its);
   Held scope(Outer);
   REQUIRE(its.take() == "+Outer ");
@@ -111,7 +111,7 @@ TEST_CASE("Listener: it is told on whichever thread a region ends") {
 }
 
 TEST_CASE("Listener: a lap ends one region and begins the next, with its clock and its stream") {
-  Told& its = told();
+  Reported& its = reported();
   takt::ManualClock device;
   const Listening listening(its);
   {
@@ -130,7 +130,7 @@ TEST_CASE("Listener: a lap ends one region and begins the next, with its clock a
 }
 
 TEST_CASE("Listener: a Timer that joined the process tells it, too") {
-  Told& its = told();
+  Reported& its = reported();
   const Listening listening(its);
   auto timer = takt::Timer<takt::CpuBackend>::joined();
   timer.start(Outer);
@@ -141,7 +141,7 @@ TEST_CASE("Listener: a Timer that joined the process tells it, too") {
 }
 
 TEST_CASE("Listener: regions that are not timed are not told of") {
-  Told& its = told();
+  Reported& its = reported();
   const Listening listening(its);
   for (int round = 0; round < 4; ++round) { const Scope sampled(Outer, takt::every(3)); }
   REQUIRE(its.take() == "+Outer -Outer +Outer -Outer ");
@@ -152,7 +152,7 @@ TEST_CASE("Listener: regions that are not timed are not told of") {
 }
 
 TEST_CASE("Listener: every begin has its end, also of regions too deep to be timed") {
-  Told& its = told();
+  Reported& its = reported();
   const Listening listening(its);
   std::vector<Held> scopes;
   for (int level = 0; level < 150; ++level) { scopes.emplace_back(Outer); }
@@ -170,8 +170,8 @@ TEST_CASE("Listener: every begin has its end, also of regions too deep to be tim
 
 TEST_CASE(
     "Listener: several are told in turn, the last one first of an end, eight have room in the life of a process") {
-  Told& first = told();
-  static Told second;
+  Reported& first = reported();
+  static Reported second;
   const Listening one(first);
   {
     const Listening two(second);
@@ -182,11 +182,11 @@ TEST_CASE(
   REQUIRE(first.take() == "-Outer ");
   REQUIRE(second.take() == "-Outer ");
   for (int round = 0; round < 20; ++round) { const Listening again(second); }  // takes no more of the room
-  static Told others[10];
+  static Reported others[10];
   int added = 0;
   while (added < 10 && takt::add_listener(others[added].listener())) { ++added; }
   REQUIRE(added == 6);
-  for (Told& other : others) { takt::remove_listener(other.listener()); }
+  for (Reported& other : others) { takt::remove_listener(other.listener()); }
   { const Scope scope(Outer); }
   REQUIRE(second.take().empty());
   REQUIRE(first.take() == "+Outer -Outer ");

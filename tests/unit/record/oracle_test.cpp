@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Random sequences of everything that can be done to recorders, well and badly, held against a model that shares no code
+// Random sequences of everything that can be done to recorders, well and badly, held against a model that shares no
+// code
 // with them. A failure prints its seed; TAKT_TEST_SEED repeats it.
 #include "process/collector.hpp"
 #include "process/registry.hpp"
@@ -209,7 +210,8 @@ class Simulation {
   }
 
   Oracle::Key random_key(const Thread& thread) {
-    // Deeper down only inside a step: every path of outermost Batches is a series, of which a process has room for 1 024.
+    // Deeper down only inside a step: every path of outermost Batches is a series, of which a process has room for 1
+    // 024.
     if (random_.chance(mix_.steps) && (thread.oracle.frames() < 2 || thread.oracle.step_open())) {
       return random_.chance(80) ? Oracle::kBatch : Oracle::kEpoch;
     }
@@ -444,7 +446,7 @@ class Simulation {
     std::vector<std::uint32_t> paths;
     for (std::uint32_t index = 0; index < thread.recorder.tree().nodes(); ++index) { paths.push_back(index); }
     thread.collector->drain(*outbox, outbox->end(), &thread.recorder, 0, paths);
-    for (takt::Row& row : thread.collector->harvest(false).rows) { thread.rows.push_back(std::move(row)); }
+    for (takt::Row& row : thread.collector->drained(false).rows) { thread.rows.push_back(std::move(row)); }
   }
 
   // Comparing.
@@ -465,8 +467,8 @@ class Simulation {
     thread.recorder.copy(unfolded);
     Tree copy(kEpochKey, kBatchKey);
     copy.copy_for_replay(thread.recorder.tree(), unfolded.state);
-    Ruler ruler(time_.clock, unfolded.source, unfolded.last_ticks);
-    Fold(copy, ruler).add(unfolded);
+    ClockConverter converter(time_.clock, unfolded.source, unfolded.last_ticks);
+    Fold(copy, converter).add(unfolded);
     thread.oracle.pass(now());
     compare_tree(thread, copy, false);
     SAME(copy.covered_ns(), thread.oracle.covered());
@@ -564,12 +566,12 @@ class Simulation {
       drain(thread);
     }
     flush();
-    for (Thread& thread : threads_) { thread.recorder.abandon_devices(); }
+    for (Thread& thread : threads_) { thread.recorder.drop_devices(); }
     while (!waiting_.empty()) { settle(0, Oracle::Outcome::unresolved); }
     compare_all();
     for (Thread& thread : threads_) {
       drain(thread);
-      for (takt::Row& row : thread.collector->harvest(true).rows) { thread.rows.push_back(std::move(row)); }
+      for (takt::Row& row : thread.collector->drained(true).rows) { thread.rows.push_back(std::move(row)); }
       compare_rows(thread);
     }
     SAME(device_.outstanding(), 0);

@@ -99,7 +99,7 @@ TEST_CASE("Outbox: what there is no room for is dropped and counted by type, and
   REQUIRE(written == 6);  // three fit a block beside its head
   REQUIRE(outbox.dropped(kSpan) == 1);
   REQUIRE(outbox.reserve(2000, Record::Type::row) == nullptr);
-  REQUIRE(outbox.reserve(Outbox::kMostBytes + 8, Record::Type::row) == nullptr);  // never
+  REQUIRE(outbox.reserve(Outbox::kMaxBytes + 8, Record::Type::row) == nullptr);  // never
   REQUIRE(outbox.dropped(Record::Type::row) == 2);
   REQUIRE(outbox.dropped(kSpan) == 1);
   REQUIRE(read_filled(outbox, 0) == 6);

@@ -27,8 +27,8 @@ namespace {
 std::unique_ptr<Tree> replay(const Recorder& recorder, const Clock& clock, const Unfolded& unfolded) {
   auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_for_replay(recorder.tree(), unfolded.state);
-  Ruler ruler(clock, unfolded.source, unfolded.last_ticks);
-  Fold(*copy, ruler).add(unfolded);
+  ClockConverter converter(clock, unfolded.source, unfolded.last_ticks);
+  Fold(*copy, converter).add(unfolded);
   return copy;
 }
 
@@ -375,7 +375,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: recycled, it knows nothing of the t
   }
   recorder->amount(begin(kB), Amount::items, 5);
   recorder->fold();
-  recorder->abandon_open();
+  recorder->drop_open();
   REQUIRE(losses(LossKind::never_ended) == 1);
   rows();
   recorder->recycle();
@@ -519,11 +519,11 @@ TEST_CASE_METHOD(RecorderFixture,
   takt::ManualClock device;
   const takt::StreamRef stream = takt::ManualBackend(device).stream();
   const Region left = recorder->begin_device(kA, 0, stream);
-  REQUIRE(recorder->told(left, 1));
+  REQUIRE(recorder->reported(left, 1));
   recorder->fold();
-  recorder->abandon_open();
+  recorder->drop_open();
   REQUIRE(device.outstanding() == 0);
   DeviceBegin begin;
   REQUIRE_FALSE(recorder->take_device(left, begin));
-  REQUIRE(recorder->take_told(left) == 0);
+  REQUIRE(recorder->take_reported(left) == 0);
 }

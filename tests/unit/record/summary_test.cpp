@@ -169,9 +169,9 @@ TEST_CASE("Summary: try_add() does what add() does, or nothing") {
 }
 
 TEST_CASE("Summary: sums stay at their end instead of passing it, whatever is added in whichever way") {
-  const std::uint64_t most = takt::detail::kMostSum;
+  const std::uint64_t max = takt::detail::kMaxSum;
   Summary summary;
-  for (int count = 0; count < 3; ++count) { summary.add(most - 5); }
+  for (int count = 0; count < 3; ++count) { summary.add(max - 5); }
   REQUIRE(summary.is_full());
   for (int count = 0; count < 100; ++count) {
     if (!summary.try_add(1'000)) { summary.add(1'000); }
@@ -179,33 +179,33 @@ TEST_CASE("Summary: sums stay at their end instead of passing it, whatever is ad
   summary.add_warmup(~std::uint64_t{0});
   summary.add_warmup(7);
   REQUIRE(summary.n() == 105);
-  REQUIRE(summary.total_ns() == most);
-  REQUIRE(summary.warmup_total_ns() == most);
+  REQUIRE(summary.total_ns() == max);
+  REQUIRE(summary.warmup_total_ns() == max);
   REQUIRE(summary.measured_total_ns() == 0);
   REQUIRE(summary.sum_of_squares() == ~Wide{0});
   REQUIRE(summary.stdev_ns() == 0.0);
   Summary sum;
-  sum.add_first(most);
+  sum.add_first(max);
   sum.merge(summary);
   sum.merge(sum);
-  REQUIRE(sum.total_ns() == most);
-  REQUIRE(sum.first_total_ns() == most);
+  REQUIRE(sum.total_ns() == max);
+  REQUIRE(sum.first_total_ns() == max);
   REQUIRE(sum.n() == 212);
 }
 
 TEST_CASE("Summary: short durations on the quick way stop at the end of the total, too") {
   Summary summary;
-  summary.add(takt::detail::kMostSum - 1'000);
+  summary.add(takt::detail::kMaxSum - 1'000);
   for (int count = 0; count < 10'000; ++count) {
     if (!summary.try_add(4'000'000'000)) { summary.add(4'000'000'000); }
   }
   REQUIRE(summary.n() == 10'001);
-  REQUIRE(summary.total_ns() == takt::detail::kMostSum);
+  REQUIRE(summary.total_ns() == takt::detail::kMaxSum);
 }
 
 TEST_CASE("Summary: merging sums that reach their end gives the same bits in any order") {
   Summary small;
-  small.add(takt::detail::kMostSum / 3);
+  small.add(takt::detail::kMaxSum / 3);
   Summary two = small;
   two.merge(small);
   Summary left = two;

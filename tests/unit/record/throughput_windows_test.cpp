@@ -18,7 +18,7 @@ using takt::detail::ThroughputWindows;
 namespace {
 
 constexpr std::uint64_t kUsualNs = 1'000'000;
-constexpr std::uint64_t kStepsForInterval = ThroughputWindows::kFewestWindows * ThroughputWindows::kStepsAtFirst;
+constexpr std::uint64_t kStepsForInterval = ThroughputWindows::kMinWindows * ThroughputWindows::kStepsAtFirst;
 
 /// One window of equal steps, of `items` in `ns` each.
 void add_window(ThroughputWindows& windows, std::uint64_t items, std::uint64_t ns) {
@@ -66,7 +66,7 @@ TEST_CASE("ThroughputWindows: few steps have no interval") {
   REQUIRE(windows.read().items_low == 0.0);
   REQUIRE(windows.read().items_high == 0.0);
   add_steady(windows, 1, random);
-  REQUIRE(windows.read().windows == ThroughputWindows::kFewestWindows);
+  REQUIRE(windows.read().windows == ThroughputWindows::kMinWindows);
   check_interval(windows.read());
 }
 

@@ -588,8 +588,8 @@ TEST_CASE("Timer: threads use one at the same time, hand regions over and ask fo
         auto& partners = handed[thread ^ 1];
         for (int round = 0; round < rounds; ++round) {
           timer.start(A);
-          const Handle begun = timer.start(B);
-          mine = &begun;
+          const Handle started = timer.start(B);
+          mine = &started;
           const Handle* other = nullptr;
           while ((other = partners.load()) == nullptr) { std::this_thread::yield(); }
           timer.end(*other);

@@ -640,7 +640,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps paths and nothing else") 
 
 TEST_CASE_METHOD(SmallTreeTest, "Tree: abandoned regions are counted by key, those too deep without") {
   for (std::uint32_t level = 0; level < 67; ++level) { tree.begin(level % 2 == 0 ? kA : kB, level + 1, level); }
-  tree.abandon_open();
+  tree.drop_open();
   REQUIRE(tree.depth() == 0);
   REQUIRE(tree.too_deep() == 0);
   REQUIRE(count_of(tree, LossKind::never_ended, kA) == 32);

@@ -6,7 +6,7 @@
 #include <takt/takt.hpp>
 #include <takt/trial_results.hpp>
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
@@ -905,7 +905,7 @@ TEST_CASE("the exporter prints when the run has finished, and not before") {
 TEST_CASE("a table that cannot be printed is told of, and dropped") {
   std::FILE* full = std::fopen("/dev/full", "w");
   REQUIRE(full != nullptr);
-  takt::detail::forget_faults();
+  takt::detail::forget_errors();
   std::string reported;
   takt::set_error_handler([](const char* line, void* context) { *static_cast<std::string*>(context) = line; },
                           &reported);

@@ -3,7 +3,7 @@
 #include <takt/error.hpp>
 #include <takt/exporters/csv.hpp>
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 #include "support/catch.hpp"
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"
@@ -155,11 +155,11 @@ TEST_CASE("rows are on disk after each export, and the file has its name at the 
 TEST_CASE("a full disk loses no row and repeats none, wherever in a line it strikes") {
   const Scratch scratch;
   const std::string path = scratch.path("steps.csv");
-  const auto room = static_cast<rlim_t>(GENERATE(1, 109, 110, 111, 300, 341));
+  const auto space = static_cast<rlim_t>(GENERATE(1, 109, 110, 111, 300, 341));
   const int failed = in_child([&] {
     takt::set_error_handler([](const char*, void*) {});
     takt::CsvExporter exporter(path);
-    limit_file_size(room);
+    limit_file_size(space);
     Snapshot snapshot = with_series();
     add_rows(snapshot, 0, 5);
     if (exporter.export_snapshot(snapshot) != ExportResult::retry) { return 1; }
@@ -219,9 +219,9 @@ TEST_CASE("while nothing can be written nothing more is taken, so that what is h
   CHECK(read_text(path) == kHead + csv_lines_of(0, 2) + csv_lines_of(4, 5));
 }
 
-TEST_CASE("a folder that cannot be written is reported once, after the third failure in a row") {
+TEST_CASE("a directory that cannot be written is reported once, after the third failure in a row") {
   const Scratch scratch;
-  takt::detail::forget_faults();
+  takt::detail::forget_errors();
   std::vector<std::string> reported;
   takt::set_error_handler(
       [](const char* line, void* context) { static_cast<std::vector<std::string>*>(context)->push_back(line); },

@@ -264,15 +264,15 @@ TEST_CASE("columns of words begin below each other, and go where there is no roo
 TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside what is ideal") {
   JobReport job = some_job(2);
   const std::string before = takt::detail::format_job(job, 2000, false);
-  const auto told = [&] { return new_lines(before, takt::detail::format_job(job, 2000, false)); };
+  const auto reported = [&] { return new_lines(before, takt::detail::format_job(job, 2000, false)); };
   job.comparison.pipeline.stages = {{0, 1, 0.25}, {1, 1, 0.125}};
-  CHECK(mentions(told(), {"2", "25.0 % (stage 0)", "12.5 % (stage 1)", "micro_batches"}));
+  CHECK(mentions(reported(), {"2", "25.0 % (stage 0)", "12.5 % (stage 1)", "micro_batches"}));
   job.comparison.pipeline.micro_batches = 8;
   job.comparison.pipeline.ideal = 1.0 / 9;
-  CHECK(mentions(told(), {"11.1 %", "8"}));
-  CHECK_FALSE(mentions(told(), {"micro_batches"}));
+  CHECK(mentions(reported(), {"11.1 %", "8"}));
+  CHECK_FALSE(mentions(reported(), {"micro_batches"}));
   job.comparison.pipeline.stages.resize(17);
-  CHECK(mentions(told(), {"17", ", ..."}));
+  CHECK(mentions(reported(), {"17", ", ..."}));
 }
 
 TEST_CASE("the page of a job tells of eight groups, and how many more there are") {

@@ -18,9 +18,9 @@
 #include <vector>
 
 using nlohmann::json;
-using takt::Meter;
-using takt::MeterEnergy;
 using takt::Quantity;
+using takt::Sensor;
+using takt::SensorEnergy;
 using takt::Snapshot;
 using namespace takt_test;
 
@@ -72,27 +72,27 @@ TEST_CASE("Sample notes: energy of the run, of a step and of a sample", "[sample
 
 TEST_CASE("Sample notes: a counter and a power that differ are both told", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
-  snapshot.meters[0].energy.by_power_joules = 1141;  // 4.9 % less
+  snapshot.sensors[0].energy.by_power_joules = 1141;  // 4.9 % less
   CHECK(line_with(lines_of(snapshot), "  cuda 0:").empty());
-  snapshot.meters[0].energy.by_power_joules = 1139;
+  snapshot.sensors[0].energy.by_power_joules = 1139;
   CHECK(mentions(line_with(lines_of(snapshot), "  cuda 0:"), {"1.20 kJ", "1.14 kJ"}));
-  snapshot.meters[0].energy.by_power_joules = 1261;
+  snapshot.sensors[0].energy.by_power_joules = 1261;
   CHECK_FALSE(line_with(lines_of(snapshot), "  cuda 0:").empty());
 }
 
 TEST_CASE("Sample notes: without a counter the power is named as the source", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
-  snapshot.meters[0].energy = {MeterEnergy::Source::power, 1200, std::nullopt, kSampleNs};
+  snapshot.sensors[0].energy = {SensorEnergy::Source::power, 1200, std::nullopt, kSampleNs};
   CHECK(line_mentions(text_of(lines_of(snapshot)), {"1.20 kJ", "cuda 0", "power", "100 ms"}));
 }
 
 TEST_CASE("Sample notes: several GPUs are added up, once each, and many have no line of their own", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
   for (int gpu = 1; gpu < 8; ++gpu) {
-    snapshot.meters.push_back(sampled_gpu("cuda " + std::to_string(gpu), 4 + gpu % 2));
-    snapshot.meters.back().slowed_ns = 0;
+    snapshot.sensors.push_back(sampled_gpu("cuda " + std::to_string(gpu), 4 + gpu % 2));
+    snapshot.sensors.back().slowed_ns = 0;
     takt::StepEnergy energy = snapshot.step_energies[0];
-    energy.meter = static_cast<std::uint32_t>(snapshot.meters.size() - 1);
+    energy.sensor = static_cast<std::uint32_t>(snapshot.sensors.size() - 1);
     snapshot.step_energies.push_back(energy);
   }
   // Another thread's steps of the same path are not another GPU's.
@@ -110,12 +110,12 @@ TEST_CASE("Sample notes: several GPUs are added up, once each, and many have no 
 
 TEST_CASE("Sample notes: their golden text holds each kind of line") {
   Snapshot snapshot = sampled_snapshot();
-  snapshot.meters[0].lost = "GPU is lost";
-  snapshot.meters[0].caveat = "a MIG slice";
-  snapshot.meters[0].energy.by_power_joules = 1139;
+  snapshot.sensors[0].lost = "GPU is lost";
+  snapshot.sensors[0].caveat = "a MIG slice";
+  snapshot.sensors[0].energy.by_power_joules = 1139;
   std::string text = text_of(lines_of(snapshot)) + text_of(caveats_of(snapshot));
-  snapshot.meters[0].energy = {MeterEnergy::Source::power, 1200, std::nullopt, kSampleNs};
-  for (int gpu = 1; gpu < 8; ++gpu) { snapshot.meters.push_back(sampled_gpu("cuda " + std::to_string(gpu), 4)); }
+  snapshot.sensors[0].energy = {SensorEnergy::Source::power, 1200, std::nullopt, kSampleNs};
+  for (int gpu = 1; gpu < 8; ++gpu) { snapshot.sensors.push_back(sampled_gpu("cuda " + std::to_string(gpu), 4)); }
   text += text_of(lines_of(snapshot));
   check_golden("samples.txt", text);
 }
@@ -123,8 +123,8 @@ TEST_CASE("Sample notes: their golden text holds each kind of line") {
 TEST_CASE("Sample notes: what is not sampled is one line, and a device that was lost says when", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
   snapshot.unsampled.push_back({"the energy of the processors", "there is no /sys/class/powercap"});
-  snapshot.meters[0].lost = "GPU is lost\x1b[31m";
-  snapshot.meters[0].caveat = "a MIG slice";
+  snapshot.sensors[0].lost = "GPU is lost\x1b[31m";
+  snapshot.sensors[0].caveat = "a MIG slice";
   const Lines lines = caveats_of(snapshot);
   const std::string text = text_of(lines);
   CHECK(line_mentions(text, {"AMD GPUs", "librocm_smi64.so.7 cannot be loaded", "the energy of the processors",
@@ -168,7 +168,7 @@ TEST_CASE("Sample notes: numbers of a damaged journal print, and end nothing", "
   constexpr double kInf = std::numeric_limits<double>::infinity();
   for (const double odd : {kNan, kInf, -kInf, -1.0, 0.0, 1e300}) {
     Snapshot snapshot = sampled_snapshot();
-    for (Meter& each : snapshot.meters) {
+    for (Sensor& each : snapshot.sensors) {
       each.energy.by_power_joules = each.energy.joules = odd;
       each.first_ns = std::numeric_limits<std::int64_t>::max();
       each.last_ns = std::numeric_limits<std::int64_t>::min();
@@ -176,16 +176,16 @@ TEST_CASE("Sample notes: numbers of a damaged journal print, and end nothing", "
       each.figures.push_back({});
       for (takt::QuantityFigures& figures : each.figures) {
         figures.mean = odd;
-        figures.most = figures.change = std::numeric_limits<std::int64_t>::min();
-        figures.least = std::numeric_limits<std::int64_t>::max();
+        figures.max = figures.change = std::numeric_limits<std::int64_t>::min();
+        figures.min = std::numeric_limits<std::int64_t>::max();
       }
-      each.kind = static_cast<Meter::Kind>(static_cast<int>(each.kind) == 3 ? 77 : static_cast<int>(each.kind));
+      each.kind = static_cast<Sensor::Kind>(static_cast<int>(each.kind) == 3 ? 77 : static_cast<int>(each.kind));
       each.energy.step_ns = -5;
     }
     for (takt::StepEnergy& each : snapshot.step_energies) { each.joules = each.error_joules = odd; }
     for (takt::RegionEnergy& each : snapshot.region_energies) { each.joules = each.error_joules = odd; }
     snapshot.step_energies[1].series = 4'000'000'000;
-    snapshot.region_energies[1].meter = 4'000'000'000;
+    snapshot.region_energies[1].sensor = 4'000'000'000;
     CHECK_FALSE(takt::format_table(snapshot, 80, false).empty());
     CHECK(json::accept(takt::format_json(snapshot)));
   }

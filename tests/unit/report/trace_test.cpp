@@ -315,11 +315,11 @@ TEST_CASE("samples are curves: values as they are, and what counts up as how fas
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
   Snapshot snapshot = with_threads();
-  snapshot.meters = sampled_snapshot().meters;
+  snapshot.sensors = sampled_snapshot().sensors;
   snapshot.samples = {gpu_sample(0), gpu_sample(1)};
   takt::Sample process;
   process.sequence = 2;
-  process.meter = 2;
+  process.sensor = 2;
   process.values = {1'000'000'000, 2'000'000, takt::Sample::kAbsent, 5, 0, 0, 0};
   snapshot.samples.push_back(process);
   process.sequence = 3;
@@ -328,7 +328,7 @@ TEST_CASE("samples are curves: values as they are, and what counts up as how fas
   snapshot.samples.push_back(process);
   snapshot.samples.push_back(process);  // shown again
   process.sequence = 4;
-  process.meter = 99;
+  process.sensor = 99;
   snapshot.samples.push_back(process);
   const json trace = written_by(exporter, snapshot, path);
   const json curves = of_kind(trace, "C");
@@ -358,7 +358,7 @@ TEST_CASE("beyond the bound points of curves are counted, not written") {
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path, 10);
   Snapshot snapshot = with_threads();
-  snapshot.meters = sampled_snapshot().meters;
+  snapshot.sensors = sampled_snapshot().sensors;
   for (std::uint64_t number = 0; number < 5; ++number) { snapshot.samples.push_back(gpu_sample(number)); }
   add_span(snapshot, "a", 0, 1);
   const json trace = written_by(exporter, snapshot, path);

@@ -96,7 +96,7 @@ TEST_CASE("TrackLanes: an Epoch lies around its steps on their lane, however man
   TrackLanes lanes;
   REQUIRE(lanes.place(0, 100) == 0);
   REQUIRE(lanes.place(-10, 110) == 0);  // an Epoch before
-  constexpr std::int64_t kSteps = 10 * static_cast<std::int64_t>(TrackLanes::kMost);
+  constexpr std::int64_t kSteps = 10 * static_cast<std::int64_t>(TrackLanes::kMax);
   for (std::int64_t step = 0; step < kSteps; ++step) { REQUIRE(lanes.place(200 + 10 * step, 208 + 10 * step) == 0); }
   REQUIRE(lanes.place(200 + 5 * kSteps, 209 + 10 * kSteps) == 1);  // across what is not known one by one any more
   REQUIRE(lanes.place(150, 210 + 10 * kSteps) == 0);
@@ -105,7 +105,7 @@ TEST_CASE("TrackLanes: an Epoch lies around its steps on their lane, however man
 
 TEST_CASE("TrackLanes: there are so many, and no more") {
   TrackLanes lanes;
-  for (std::uint32_t lane = 0; lane < TrackLanes::kMostLanes; ++lane) {
+  for (std::uint32_t lane = 0; lane < TrackLanes::kMaxLanes; ++lane) {
     REQUIRE(lanes.place(lane, std::int64_t{10'000} + lane) == lane);
   }
   REQUIRE(lanes.place(9'000, 20'000) == TrackLanes::kNone);

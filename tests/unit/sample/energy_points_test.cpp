@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 
 #include "support/catch.hpp"
 
@@ -86,14 +86,14 @@ TEST_CASE("Energy points: what is before the first value, or behind the newest, 
 
 TEST_CASE("Energy points: the newest are kept, and times that do not ascend are passed over", "[sample]") {
   EnergyPoints points;
-  const auto most = static_cast<std::int64_t>(EnergyPoints::kMost);
-  for (std::int64_t ms = 0; ms < 3 * most; ++ms) { points.add(ms * kEnergyPointsMs, static_cast<double>(ms)); }
+  const auto max = static_cast<std::int64_t>(EnergyPoints::kMax);
+  for (std::int64_t ms = 0; ms < 3 * max; ++ms) { points.add(ms * kEnergyPointsMs, static_cast<double>(ms)); }
   WindowEnergy energy;
-  CHECK_FALSE(points.between((2 * most - 1) * kEnergyPointsMs, (2 * most + 1) * kEnergyPointsMs, energy));
-  CHECK(points.between(2 * most * kEnergyPointsMs, (3 * most - 1) * kEnergyPointsMs, energy));
-  CHECK(points.joules() == Approx(static_cast<double>(3 * most - 1)));
+  CHECK_FALSE(points.between((2 * max - 1) * kEnergyPointsMs, (2 * max + 1) * kEnergyPointsMs, energy));
+  CHECK(points.between(2 * max * kEnergyPointsMs, (3 * max - 1) * kEnergyPointsMs, energy));
+  CHECK(points.joules() == Approx(static_cast<double>(3 * max - 1)));
   points.add(0, 1e9);
-  CHECK(points.joules() == Approx(static_cast<double>(3 * most - 1)));
+  CHECK(points.joules() == Approx(static_cast<double>(3 * max - 1)));
 }
 
 TEST_CASE("Counter sum: it goes round, and what was counted before a reset is lost", "[sample]") {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-using takt::Meter;
 using takt::Quantity;
 using takt::Sample;
+using takt::Sensor;
 using takt::Slowdown;
 using takt::Unsampled;
 using takt::detail::NvmlLibrary;
@@ -31,13 +31,13 @@ struct Rig {
   FakeNvml nvml{[this] { return seconds; }};
   NvmlLibrary table;
   std::unique_ptr<NvmlSource> source;
-  std::vector<Meter> meters;
+  std::vector<Sensor> sensors;
   std::vector<Unsampled> unsampled;
 
   Rig() { FakeNvml::fill(table); }
   void open(const char* visible = nullptr, bool pci_order = false) {
     source = std::make_unique<NvmlSource>(table, VisibleDevices::of(visible), pci_order);
-    source->open(meters, unsampled);
+    source->open(sensors, unsampled);
   }
   std::vector<Reading> read_at(double now) {
     seconds = now;
@@ -46,11 +46,11 @@ struct Rig {
     return readings;
   }
   std::int64_t value(const Reading& reading, Quantity quantity) const {
-    return reading.values.at(meters.at(reading.meter).place_of(quantity));
+    return reading.values.at(sensors.at(reading.sensor).place_of(quantity));
   }
   std::vector<std::uint32_t> numbers() const {
     std::vector<std::uint32_t> all;
-    for (const Meter& each : meters) { all.push_back(each.number); }
+    for (const Sensor& each : sensors) { all.push_back(each.number); }
     return all;
   }
 };
@@ -63,17 +63,17 @@ TEST_CASE("NVML: what a GPU tells, in Takt's units", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu().reasons = 0x4 | 0x1;
   rig.open();
-  REQUIRE(rig.meters.size() == 1);
+  REQUIRE(rig.sensors.size() == 1);
   CHECK(rig.unsampled.empty());
-  const Meter& meter = rig.meters[0];
-  CHECK(meter.name == "cuda 0");
-  CHECK(meter.model == "NVIDIA H100 80GB HBM3");
-  CHECK(meter.id == "GPU-000000a0-0000-4000-8000-0123456789ab");
-  CHECK(meter.memory_bytes == 80ULL << 30U);
-  CHECK(meter.reserved_bytes == std::int64_t{600} << 20U);
-  CHECK(meter.power_limit_mw == 700'000);
-  CHECK(meter.quantities.front() == Quantity::energy);
-  CHECK(meter.quantities.size() == 7);
+  const Sensor& sensor = rig.sensors[0];
+  CHECK(sensor.name == "cuda 0");
+  CHECK(sensor.model == "NVIDIA H100 80GB HBM3");
+  CHECK(sensor.id == "GPU-000000a0-0000-4000-8000-0123456789ab");
+  CHECK(sensor.memory_bytes == 80ULL << 30U);
+  CHECK(sensor.reserved_bytes == std::int64_t{600} << 20U);
+  CHECK(sensor.power_limit_mw == 700'000);
+  CHECK(sensor.quantities.front() == Quantity::energy);
+  CHECK(sensor.quantities.size() == 7);
   rig.read_at(1);
   const Reading reading = rig.read_at(3).at(0);
   CHECK(reading.time_ns == 3'000'000'000);
@@ -96,8 +96,8 @@ TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice",
   SECTION("by number, in the order of the list") {
     rig.open(" 3, 1");
     CHECK(rig.numbers() == Numbers{3, 1});
-    CHECK(rig.meters[0].name == "cuda 0");
-    CHECK(rig.meters[0].id == rig.nvml.gpu(3).uuid);
+    CHECK(rig.sensors[0].name == "cuda 0");
+    CHECK(rig.sensors[0].id == rig.nvml.gpu(3).uuid);
   }
   SECTION("the first that is none ends the list") {
     rig.open("2,17,0");
@@ -109,7 +109,7 @@ TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice",
   }
   SECTION("the beginning of several is none") {
     rig.open("GPU-000000a");
-    CHECK(rig.meters.empty());
+    CHECK(rig.sensors.empty());
   }
   SECTION("one twice") {
     rig.open("1,1,0");
@@ -118,7 +118,7 @@ TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice",
   SECTION("none") {
     for (const char* none : {"", "-1", "x", "NoDevFiles"}) {
       rig.open(none);
-      CHECK(rig.meters.empty());
+      CHECK(rig.sensors.empty());
     }
     CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"CUDA_VISIBLE_DEVICES"}));
   }
@@ -152,18 +152,18 @@ TEST_CASE("NVML: of a MIG slice the memory is its own, and the energy the whole 
   const nvmlDevice_st& second = rig.nvml.add_slice(gpu);
   SECTION("asked for by its UUID") {
     rig.open(second.uuid.c_str());
-    REQUIRE(rig.meters.size() == 1);
-    CHECK(rig.meters[0].id == gpu.uuid);
+    REQUIRE(rig.sensors.size() == 1);
+    CHECK(rig.sensors[0].id == gpu.uuid);
   }
   SECTION("the first one of a GPU that is cut") {
     rig.open("1");
-    REQUIRE(rig.meters.size() == 1);
+    REQUIRE(rig.sensors.size() == 1);
   }
-  const Meter& meter = rig.meters[0];
-  CHECK(meter.model == "NVIDIA H100 80GB HBM3 MIG 1g.10gb");
-  CHECK(meter.memory_bytes == 10ULL << 30U);
-  CHECK(meter.caveat.find("MIG") != std::string::npos);
-  CHECK(meter.place_of(Quantity::utilization) == meter.quantities.size());
+  const Sensor& sensor = rig.sensors[0];
+  CHECK(sensor.model == "NVIDIA H100 80GB HBM3 MIG 1g.10gb");
+  CHECK(sensor.memory_bytes == 10ULL << 30U);
+  CHECK(sensor.caveat.find("MIG") != std::string::npos);
+  CHECK(sensor.place_of(Quantity::utilization) == sensor.quantities.size());
   rig.read_at(0);
   const Reading reading = rig.read_at(2).at(0);
   CHECK(rig.value(reading, Quantity::energy) == 600'000'000);
@@ -174,10 +174,10 @@ TEST_CASE("NVML: a slice that is not there is no device", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu();
   rig.open("MIG-00000000-0000-0000-0000-000000000000");
-  CHECK(rig.meters.empty());
+  CHECK(rig.sensors.empty());
   rig.table.device_by_uuid = nullptr;
   rig.open("MIG-00000000-0000-0000-0000-000000000000");
-  CHECK(rig.meters.empty());
+  CHECK(rig.sensors.empty());
 }
 
 TEST_CASE("NVML: a GPU that falls off the bus is told once, and the others go on", "[sample]") {
@@ -193,7 +193,7 @@ TEST_CASE("NVML: a GPU that falls off the bus is told once, and the others go on
   CHECK(readings[0].values.empty());
   CHECK(readings[1].lost.empty());
   REQUIRE(rig.read_at(3).size() == 1);
-  CHECK(rig.read_at(4)[0].meter == 1);
+  CHECK(rig.read_at(4)[0].sensor == 1);
 }
 
 TEST_CASE("NVML: a GPU that answers nothing for long is given up, and one that hesitates is not", "[sample]") {
@@ -208,10 +208,10 @@ TEST_CASE("NVML: a GPU that answers nothing for long is given up, and one that h
       CHECK(reading.values.at(0) == Sample::kAbsent);
     }
   };
-  fail(NvmlSource::kMostFailures - 1);
+  fail(NvmlSource::kMaxFailures - 1);
   rig.nvml.gpu(0).error = 0;
   CHECK(rig.value(rig.read_at(2).at(0), Quantity::power) == 300'000);
-  fail(NvmlSource::kMostFailures - 1);
+  fail(NvmlSource::kMaxFailures - 1);
   CHECK(rig.read_at(3).at(0).lost == "Unknown Error");
   CHECK(rig.read_at(4).empty());
 }
@@ -221,10 +221,10 @@ TEST_CASE("NVML: what a GPU does not have is not asked for again", "[sample]") {
   rig.nvml.add_gpu().counts = false;
   rig.table.clock_reasons = nullptr;
   rig.open();
-  REQUIRE(rig.meters.size() == 1);
-  CHECK(rig.meters[0].place_of(Quantity::energy) == rig.meters[0].quantities.size());
-  CHECK(rig.meters[0].place_of(Quantity::slowdowns) == rig.meters[0].quantities.size());
-  CHECK(rig.meters[0].quantities.front() == Quantity::power);
+  REQUIRE(rig.sensors.size() == 1);
+  CHECK(rig.sensors[0].place_of(Quantity::energy) == rig.sensors[0].quantities.size());
+  CHECK(rig.sensors[0].place_of(Quantity::slowdowns) == rig.sensors[0].quantities.size());
+  CHECK(rig.sensors[0].quantities.front() == Quantity::power);
 }
 
 TEST_CASE("NVML: without a driver, without GPUs, and with one that is lost from the start", "[sample]") {

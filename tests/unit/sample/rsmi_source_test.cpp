@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-using takt::Meter;
 using takt::Quantity;
 using takt::Sample;
+using takt::Sensor;
 using takt::Unsampled;
 using takt::detail::Reading;
 using takt::detail::RsmiLibrary;
@@ -27,7 +27,7 @@ struct AmdRig {
   FakeRsmi rsmi{[this] { return seconds; }};
   RsmiLibrary table;
   std::unique_ptr<RsmiSource> source;
-  std::vector<Meter> meters;
+  std::vector<Sensor> sensors;
   std::vector<Unsampled> unsampled;
 
   explicit AmdRig(std::size_t gpus) {
@@ -37,7 +37,7 @@ struct AmdRig {
   }
   void open(const char* rocr = nullptr, const char* hip = nullptr) {
     source = std::make_unique<RsmiSource>(table, VisibleDevices::of(rocr), VisibleDevices::of(hip));
-    source->open(meters, unsampled);
+    source->open(sensors, unsampled);
   }
   std::vector<Reading> read_at(double now) {
     seconds = now;
@@ -46,11 +46,11 @@ struct AmdRig {
     return readings;
   }
   std::int64_t value(const Reading& reading, Quantity quantity) const {
-    return reading.values.at(meters.at(reading.meter).place_of(quantity));
+    return reading.values.at(sensors.at(reading.sensor).place_of(quantity));
   }
   std::vector<std::uint32_t> numbers() const {
     std::vector<std::uint32_t> all;
-    for (const Meter& each : meters) { all.push_back(each.number); }
+    for (const Sensor& each : sensors) { all.push_back(each.number); }
     return all;
   }
 };
@@ -64,12 +64,12 @@ TEST_CASE("rocm_smi: what a GPU tells, in Takt's units", "[sample]") {
   rig.rsmi.gpus[0].has_socket_power = GENERATE(false, true);
   rig.rsmi.gpus[0].has_edge = GENERATE(false, true);
   rig.open();
-  REQUIRE(rig.meters.size() == 1);
-  CHECK(rig.meters[0].name == "hip 0");
-  CHECK(rig.meters[0].model == "AMD Instinct MI250");
-  CHECK(rig.meters[0].id == "GPU-000000000000abc0");
-  CHECK(rig.meters[0].memory_bytes == std::uint64_t{64} << 30U);
-  CHECK(rig.meters[0].power_limit_mw == 500'000);
+  REQUIRE(rig.sensors.size() == 1);
+  CHECK(rig.sensors[0].name == "hip 0");
+  CHECK(rig.sensors[0].model == "AMD Instinct MI250");
+  CHECK(rig.sensors[0].id == "GPU-000000000000abc0");
+  CHECK(rig.sensors[0].memory_bytes == std::uint64_t{64} << 30U);
+  CHECK(rig.sensors[0].power_limit_mw == 500'000);
   rig.read_at(1);
   const Reading reading = rig.read_at(3).at(0);
   CHECK(static_cast<double>(rig.value(reading, Quantity::energy)) == Approx(600e6).epsilon(1e-6));
@@ -91,7 +91,7 @@ TEST_CASE("rocm_smi: only GPUs that the process can see", "[sample]") {
   }
   SECTION("none") {
     rig.open(nullptr, "-1");
-    CHECK(rig.meters.empty());
+    CHECK(rig.sensors.empty());
     CHECK(rig.unsampled.size() == 1);
   }
 }
@@ -102,16 +102,16 @@ TEST_CASE("rocm_smi: the half of a GPU that counts no energy has its power", "[s
   rig.rsmi.gpus[1].count = 0;
   rig.rsmi.gpus[1].id = 0;
   rig.open();
-  CHECK(rig.meters.at(0).quantities.front() == Quantity::power);
-  CHECK(rig.meters.at(1).quantities.front() == Quantity::power);
-  CHECK(rig.meters.at(1).id == "PCI-c101");
+  CHECK(rig.sensors.at(0).quantities.front() == Quantity::power);
+  CHECK(rig.sensors.at(1).quantities.front() == Quantity::power);
+  CHECK(rig.sensors.at(1).id == "PCI-c101");
 }
 
 TEST_CASE("rocm_smi: one that answers nothing any more is given up", "[sample]") {
   AmdRig rig(2);
   rig.open();
   rig.rsmi.gpus[0].error = 16;
-  for (int time = 1; time < RsmiSource::kMostFailures; ++time) {
+  for (int time = 1; time < RsmiSource::kMaxFailures; ++time) {
     CHECK(rig.read_at(time).at(0).values.at(0) == Sample::kAbsent);
   }
   CHECK(rig.read_at(99).at(0).lost == "RSMI_STATUS_BUSY");
@@ -131,5 +131,5 @@ TEST_CASE("rocm_smi: without a library, or one that does not start", "[sample]")
     rig.open();
     CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"rocm_smi", "RSMI_STATUS_BUSY"}));
   }
-  CHECK(rig.meters.empty());
+  CHECK(rig.sensors.empty());
 }

@@ -19,7 +19,7 @@
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-using takt::Meter;
+using takt::Sensor;
 using takt::Unsampled;
 using takt::detail::Reading;
 using takt::detail::SampleQueue;
@@ -49,20 +49,20 @@ struct Driver {
 
 class DriverSource : public SampleSource {
  public:
-  DriverSource(std::shared_ptr<Driver> driver, std::size_t meters) : driver_(std::move(driver)), meters_(meters) {}
+  DriverSource(std::shared_ptr<Driver> driver, std::size_t sensors) : driver_(std::move(driver)), sensors_(sensors) {}
   const char* what() const noexcept override { return "test devices"; }
-  void open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) override {
-    if (meters_ == 0) { unsampled.push_back({what(), "there are none"}); }
-    meters.resize(meters_);
+  void open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) override {
+    if (sensors_ == 0) { unsampled.push_back({what(), "there are none"}); }
+    sensors.resize(sensors_);
   }
   void read(const NowNs& now, std::vector<Reading>& readings) override {
     driver_->ask();
-    for (std::uint32_t meter = 0; meter < meters_; ++meter) { readings.push_back({meter, now(), {7}, ""}); }
+    for (std::uint32_t sensor = 0; sensor < sensors_; ++sensor) { readings.push_back({sensor, now(), {7}, ""}); }
   }
 
  private:
   std::shared_ptr<Driver> driver_;
-  std::size_t meters_;
+  std::size_t sensors_;
 };
 
 std::int64_t now_ns() { return std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count(); }
@@ -80,11 +80,11 @@ TEST_CASE("Sampler: what it reads is in the queue, with its meters", "[sample]")
   first.tick();
   CHECK(second.is_open());
   const SampleQueue::News news = queue.take();
-  REQUIRE(news.meters.size() == 3);
-  CHECK(news.meters[0].interval_ns == 50'000'000);
+  REQUIRE(news.sensors.size() == 3);
+  CHECK(news.sensors[0].interval_ns == 50'000'000);
   REQUIRE(news.samples.size() == 4);
-  CHECK(news.samples[2].meter == 2);
-  CHECK(news.samples[3].meter == 0);
+  CHECK(news.samples[2].sensor == 2);
+  CHECK(news.samples[3].sensor == 0);
   CHECK(queue.take().samples.empty());
   CHECK(first.waiting().count() == 0);
   CHECK(first.stop(steady_clock::now()));  // it has no thread
@@ -106,7 +106,7 @@ TEST_CASE("Sampler: with nothing to sample its thread ends at once", "[sample]")
   const auto driver = std::make_shared<Driver>();
   Sampler sampler(std::make_unique<DriverSource>(driver, 0), queue, now_ns, milliseconds(60'000));
   REQUIRE(sampler.start("takt-test"));
-  CHECK(sampler.stop(steady_clock::now() + takt_test::kPatience));
+  CHECK(sampler.stop(steady_clock::now() + takt_test::kTimeout));
   CHECK(driver->reads == 0);
   CHECK(queue.take().unsampled.at(0).why == "there are none");
 }
@@ -118,7 +118,7 @@ TEST_CASE("Sampler: it ends with a last sample, and at once", "[sample][timed]")
   REQUIRE(sampler.start("takt-test"));
   REQUIRE(takt_test::until([&] { return driver->reads == 1; }, [] { std::this_thread::yield(); }));
   const std::int64_t before = now_ns();
-  CHECK(sampler.stop(steady_clock::now() + takt_test::kPatience));
+  CHECK(sampler.stop(steady_clock::now() + takt_test::kTimeout));
   const SampleQueue::News news = queue.take();
   REQUIRE(news.samples.size() == 2);
   CHECK(news.samples[1].time_ns >= before);
@@ -136,7 +136,7 @@ TEST_CASE("Sampler: a driver that does not come back is not waited for", "[sampl
   queue.take();  // nobody holds its lock
   CHECK_FALSE(sampler->stop(steady_clock::now() + milliseconds(20)));
   driver->hang(false);
-  CHECK(sampler->stop(steady_clock::now() + takt_test::kPatience));
+  CHECK(sampler->stop(steady_clock::now() + takt_test::kTimeout));
   CHECK(sampler->waiting().count() == 0);
   delete sampler;
 }
@@ -148,6 +148,6 @@ TEST_CASE("Sampler: its processor time is in what Takt costs", "[sample][timed]"
   const std::int64_t before = takt::detail::background_cpu_ns();
   REQUIRE(sampler.start("takt-test"));
   REQUIRE(takt_test::until([&] { return driver->reads >= 5; }, [] { std::this_thread::yield(); }));
-  CHECK(sampler.stop(steady_clock::now() + takt_test::kPatience));
+  CHECK(sampler.stop(steady_clock::now() + takt_test::kTimeout));
   CHECK(takt::detail::background_cpu_ns() > before);
 }

@@ -13,9 +13,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-using takt::Meter;
 using takt::Quantity;
 using takt::Sample;
+using takt::Sensor;
 using takt::Unsampled;
 using takt::detail::KernelFile;
 using takt::detail::Powercap;
@@ -34,12 +34,12 @@ void write_zone(const Scratch& scratch, const std::string& zone, const std::stri
   write_text(scratch.path(zone + "/energy_uj"), std::to_string(energy) + "\n");
 }
 
-std::int64_t value(const std::vector<Meter>& meters, const Reading& reading, Quantity quantity) {
-  return reading.values.at(meters.at(reading.meter).place_of(quantity));
+std::int64_t value(const std::vector<Sensor>& sensors, const Reading& reading, Quantity quantity) {
+  return reading.values.at(sensors.at(reading.sensor).place_of(quantity));
 }
 
-const Meter* system_source_meter_of(const std::vector<Meter>& meters, Meter::Kind kind) {
-  for (const Meter& each : meters) {
+const Sensor* system_source_sensor_of(const std::vector<Sensor>& sensors, Sensor::Kind kind) {
+  for (const Sensor& each : sensors) {
     if (each.kind == kind) { return &each; }
   }
   return nullptr;
@@ -93,15 +93,15 @@ TEST_CASE("System source: the process and the machine as the kernel tells them",
   SystemSource::Places places;
   places.powercap = scratch.path("none");
   SystemSource source("here", places);
-  std::vector<Meter> meters;
+  std::vector<Sensor> sensors;
   std::vector<Unsampled> unsampled;
-  source.open(meters, unsampled);
-  REQUIRE(system_source_meter_of(meters, Meter::Kind::process) != nullptr);
-  REQUIRE(system_source_meter_of(meters, Meter::Kind::machine) != nullptr);
-  CHECK(system_source_meter_of(meters, Meter::Kind::processors) == nullptr);
+  source.open(sensors, unsampled);
+  REQUIRE(system_source_sensor_of(sensors, Sensor::Kind::process) != nullptr);
+  REQUIRE(system_source_sensor_of(sensors, Sensor::Kind::machine) != nullptr);
+  CHECK(system_source_sensor_of(sensors, Sensor::Kind::processors) == nullptr);
   REQUIRE(unsampled.size() == 1);
   CHECK(unsampled[0].what == "the energy of the processors");
-  const Meter machine = *system_source_meter_of(meters, Meter::Kind::machine);
+  const Sensor machine = *system_source_sensor_of(sensors, Sensor::Kind::machine);
   CHECK(machine.processors == static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 
   std::int64_t now = 0;
@@ -113,15 +113,15 @@ TEST_CASE("System source: the process and the machine as the kernel tells them",
   std::vector<Reading> after;
   source.read([&] { return now; }, after);
   REQUIRE(after.size() == 1);  // the machine is not due
-  CHECK(value(meters, after[0], Quantity::memory) > value(meters, before[0], Quantity::memory) + (50 << 20));
-  CHECK(value(meters, after[0], Quantity::peak_memory) >= value(meters, after[0], Quantity::memory));
-  CHECK(value(meters, after[0], Quantity::minor_faults) > value(meters, before[0], Quantity::minor_faults));
-  CHECK(value(meters, after[0], Quantity::cpu_time) > value(meters, before[0], Quantity::cpu_time));
+  CHECK(value(sensors, after[0], Quantity::memory) > value(sensors, before[0], Quantity::memory) + (50 << 20));
+  CHECK(value(sensors, after[0], Quantity::peak_memory) >= value(sensors, after[0], Quantity::memory));
+  CHECK(value(sensors, after[0], Quantity::minor_faults) > value(sensors, before[0], Quantity::minor_faults));
+  CHECK(value(sensors, after[0], Quantity::cpu_time) > value(sensors, before[0], Quantity::cpu_time));
   CHECK(memory.back() == 'x');
-  const std::int64_t used = value(meters, before[1], Quantity::memory);
+  const std::int64_t used = value(sensors, before[1], Quantity::memory);
   CHECK(used > 0);
   CHECK(static_cast<std::uint64_t>(used) < machine.memory_bytes);
-  CHECK(value(meters, before[1], Quantity::cpu_time) > 0);
+  CHECK(value(sensors, before[1], Quantity::cpu_time) > 0);
   now = 1'100'000'000;
   after.clear();
   source.read([&] { return now; }, after);
@@ -132,27 +132,27 @@ TEST_CASE("System source: a kernel that tells nothing, or nonsense", "[sample]")
   const Scratch scratch;
   SystemSource::Places places;
   places.powercap = places.proc = scratch.path(".");
-  std::vector<Meter> meters;
+  std::vector<Sensor> sensors;
   std::vector<Unsampled> unsampled;
   SystemSource source("here", places);
-  source.open(meters, unsampled);
-  CHECK(meters.size() == 1);
+  source.open(sensors, unsampled);
+  CHECK(sensors.size() == 1);
   CHECK(unsampled.size() == 2);
   std::vector<Reading> readings;
   source.read([] { return std::int64_t{0}; }, readings);
   REQUIRE(readings.size() == 1);
-  CHECK(value(meters, readings[0], Quantity::memory) == Sample::kAbsent);
-  CHECK(value(meters, readings[0], Quantity::cpu_time) > 0);
-  CHECK(meters[0].place_of(Quantity::storage_read) == meters[0].quantities.size());
+  CHECK(value(sensors, readings[0], Quantity::memory) == Sample::kAbsent);
+  CHECK(value(sensors, readings[0], Quantity::cpu_time) > 0);
+  CHECK(sensors[0].place_of(Quantity::storage_read) == sensors[0].quantities.size());
 
   write_text(scratch.path("stat"), "cpu  1 2 3\n");
   write_text(scratch.path("meminfo"), "MemTotal: x kB\nMemAvailable: 99999999999999999999999 kB\n");
-  std::vector<Meter> others;
+  std::vector<Sensor> others;
   SystemSource again("here", places);
   again.open(others, unsampled);
   CHECK(others.size() == 1);
   write_text(scratch.path("meminfo"), "MemTotal:     100 kB\nMemFree: 7 kB\nMemAvailable:  40 kB\n");
-  std::vector<Meter> whole;
+  std::vector<Sensor> whole;
   SystemSource right("here", places);
   right.open(whole, unsampled);
   REQUIRE(whole.size() == 2);

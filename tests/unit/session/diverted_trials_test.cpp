@@ -5,7 +5,7 @@
 #include <takt/trials.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
@@ -55,7 +55,7 @@ void spin(std::uint64_t ns) {
 }
 
 /// A training with all that a program tells, below `top`, so that two of a process do not meet.
-void diverted_trials_train(Session& session, const char* top, const TrialOptions& options) {
+void excluded_trials_train(Session& session, const char* top, const TrialOptions& options) {
   takt::ManualClock device;
   const takt::Scope outer(takt::key(top));
   const takt::Scope epoch(takt::Epoch);
@@ -121,10 +121,10 @@ TEST_CASE("Diverted trials: totals, rows, metrics, steps and losses of the run a
   options.warmup = 3;
   Session session("trials", options);
   session.add(memory);
-  diverted_trials_train(session, "without", TrialOptions());
+  excluded_trials_train(session, "without", TrialOptions());
   const std::uint64_t elsewhere = calls_of(session.snapshot(), "elsewhere");
   const std::size_t losses = session.snapshot().losses.size();
-  diverted_trials_train(session, "with", trials_and_on());
+  excluded_trials_train(session, "with", trials_and_on());
   session.close();
   const Snapshot last = memory.last();
   REQUIRE(last.trials != nullptr);
@@ -204,29 +204,29 @@ TEST_CASE("Diverted trials: a region that ends inside leaves no more time to wha
   REQUIRE(takt_test::losses_of(snapshot, "never_ended") == 0);
 }
 
-TEST_CASE("Diverted trials: the run folder has them in trials.json alone") {
+TEST_CASE("Diverted trials: the run directory has them in trials.json alone") {
   const takt_test::Scratch scratch;
   takt::SessionOptions run;
   run.directory = scratch.path("runs");
   run.table = false;
   run.background = false;
   run.run_id = "trials";
-  std::string folder;
+  std::string directory;
   {
     Session session("trials", run);
-    folder = session.run().directory;
-    diverted_trials_train(session, "files", trials_and_on());
+    directory = session.run().directory;
+    excluded_trials_train(session, "files", trials_and_on());
   }
-  takt::detail::JournalReader reader(folder);
-  Snapshot told;
+  takt::detail::JournalReader reader(directory);
+  Snapshot reported;
   std::size_t rows = 0;
-  while (reader.read_part(told)) {
-    rows += told.rows.size();
-    told.rows.clear();
+  while (reader.read_part(reported)) {
+    rows += reported.rows.size();
+    reported.rows.clear();
   }
   REQUIRE(rows == kSteps);
-  REQUIRE(calls_of(told, "files/Epoch/Batch") == kSteps);
-  const auto document = nlohmann::json::parse(takt_test::read_text(folder + "/trials.json"));
+  REQUIRE(calls_of(reported, "files/Epoch/Batch") == kSteps);
+  const auto document = nlohmann::json::parse(takt_test::read_text(directory + "/trials.json"));
   REQUIRE(document["schema"] == "takt-trials/1");
   REQUIRE(document["run_id"] == "trials-trials");
   REQUIRE(document["unit"] == "samples");
@@ -236,7 +236,7 @@ TEST_CASE("Diverted trials: the run folder has them in trials.json alone") {
   REQUIRE(document["steps_done"] == 40);
   REQUIRE(document["went_on"] == true);
   REQUIRE(document["streams"] == 1);
-  REQUIRE(takt_test::mode_of(folder + "/trials.json") == 0600);
+  REQUIRE(takt_test::mode_of(directory + "/trials.json") == 0600);
 }
 
 TEST_CASE("Diverted trials: regions of before and of after keep to their time, whoever ends them") {

@@ -3,7 +3,7 @@
 #include "session/export_worker.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
@@ -27,8 +27,8 @@ using std::chrono::milliseconds;
 using takt::ExportResult;
 using takt::MemoryExporter;
 using takt::Snapshot;
+using takt::detail::Drained;
 using takt::detail::ExportWorker;
-using takt::detail::Harvest;
 using takt::detail::Time;
 using takt_test::contains;
 
@@ -71,14 +71,14 @@ class Scripted final : public takt::Exporter {
   std::function<bool()> shutdown_;
 };
 
-std::shared_ptr<const Harvest> harvest_of(std::initializer_list<std::int64_t> steps) {
-  auto harvest = std::make_shared<Harvest>();
+std::shared_ptr<const Drained> drained_of(std::initializer_list<std::int64_t> steps) {
+  auto drained = std::make_shared<Drained>();
   for (const std::int64_t step : steps) {
     takt::Row row;
     row.step = step;
-    harvest->rows.push_back(row);
+    drained->rows.push_back(row);
   }
-  return harvest;
+  return drained;
 }
 
 std::shared_ptr<const Snapshot> snapshot_of(bool finished = false) {
@@ -178,12 +178,12 @@ TEST_CASE("ExportWorker: shows what was offered once, all of it together") {
   ExportWorker worker(std::make_unique<Scripted>(log));
   worker.run_once();
   REQUIRE(log.steps.empty());
-  worker.offer(snapshot_of(), harvest_of({1, 2}));
-  worker.offer(snapshot_of(), harvest_of({3}));
+  worker.offer(snapshot_of(), drained_of({1, 2}));
+  worker.offer(snapshot_of(), drained_of({3}));
   worker.run_once();
   worker.run_once();
   REQUIRE(log.steps == Steps{{1, 2, 3}});
-  worker.offer(snapshot_of(), harvest_of({}));  // nothing new, but time has passed
+  worker.offer(snapshot_of(), drained_of({}));  // nothing new, but time has passed
   worker.run_once();
   REQUIRE(log.steps == Steps{{1, 2, 3}, {}});
   REQUIRE(worker.lost() == 0);
@@ -193,13 +193,13 @@ TEST_CASE("ExportWorker: retry shows the same again, and what is newer behind it
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(
       log, [](std::size_t call) { return call < 2 ? ExportResult::retry : ExportResult::ok; }));
-  worker.offer(snapshot_of(), harvest_of({1}));
+  worker.offer(snapshot_of(), drained_of({1}));
   worker.run_once();
-  worker.offer(snapshot_of(), harvest_of({2}));
+  worker.offer(snapshot_of(), drained_of({2}));
   worker.run_once();
-  worker.offer(snapshot_of(), harvest_of({}));
+  worker.offer(snapshot_of(), drained_of({}));
   worker.run_once();
-  worker.offer(snapshot_of(), harvest_of({3}));
+  worker.offer(snapshot_of(), drained_of({3}));
   worker.run_once();
   REQUIRE(log.steps == Steps{{1}, {1, 2}, {1, 2}, {3}});
   REQUIRE(worker.lost() == 0);
@@ -209,20 +209,20 @@ TEST_CASE("ExportWorker: drop counts what was shown, and does not show it again"
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(
       log, [](std::size_t call) { return call == 0 ? ExportResult::drop : ExportResult::ok; }));
-  auto harvest = std::make_shared<Harvest>(*harvest_of({1, 2}));
-  harvest->metrics.resize(3);
-  harvest->spans.resize(4);
-  worker.offer(snapshot_of(), harvest);
+  auto drained = std::make_shared<Drained>(*drained_of({1, 2}));
+  drained->metrics.resize(3);
+  drained->spans.resize(4);
+  worker.offer(snapshot_of(), drained);
   worker.run_once();
   REQUIRE(worker.lost() == 9);
-  worker.offer(snapshot_of(), harvest_of({3}));
+  worker.offer(snapshot_of(), drained_of({3}));
   worker.run_once();
   REQUIRE(log.steps == Steps{{1, 2}, {3}});
   REQUIRE(worker.lost() == 9);
 }
 
 TEST_CASE("ExportWorker: an exception stays inside, is told, and counts as drop") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log, [](std::size_t call) -> ExportResult {
     if (call == 0) { throw std::runtime_error("no such host"); }
@@ -230,16 +230,16 @@ TEST_CASE("ExportWorker: an exception stays inside, is told, and counts as drop"
     return ExportResult::ok;
   }));
   for (int step = 0; step < 3; ++step) {
-    worker.offer(snapshot_of(), harvest_of({step}));
+    worker.offer(snapshot_of(), drained_of({step}));
     REQUIRE_NOTHROW(worker.run_once());
   }
   REQUIRE(worker.lost() == 2);
   REQUIRE(log.steps == Steps{{0}, {1}, {2}});
-  REQUIRE(contains(faults.text(), "\"scripted\" failed: no such host"));
+  REQUIRE(contains(errors.text(), "\"scripted\" failed: no such host"));
 }
 
 TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted and told") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const bool is_journal = GENERATE(false, true);
   Log log;
   if (is_journal) { log.name = "journal"; }
@@ -247,10 +247,10 @@ TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted
   constexpr std::size_t kRows = 1000;
   std::size_t offered = 0;
   for (std::int64_t part = 0; part < 200; ++part) {
-    auto harvest = std::make_shared<Harvest>();
-    harvest->rows.resize(kRows);
-    for (takt::Row& row : harvest->rows) { row.step = part; }
-    worker.offer(snapshot_of(), harvest);
+    auto drained = std::make_shared<Drained>();
+    drained->rows.resize(kRows);
+    for (takt::Row& row : drained->rows) { row.step = part; }
+    worker.offer(snapshot_of(), drained);
     offered += kRows;
   }
   worker.run_once();
@@ -259,17 +259,17 @@ TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted
   REQUIRE(shown.size() * sizeof(takt::Row) >= ExportWorker::kMaxBacklog / 2);
   REQUIRE(shown.back() == 199);
   REQUIRE(worker.lost() == offered - shown.size());
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(mentions(faults.text(), {"\"" + std::string(log.name) + "\""}));
-  // Of what the journal has not taken nothing is in the run folder.
-  REQUIRE(contains(faults.text(), is_journal ? "lost" : "stays"));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(mentions(errors.text(), {"\"" + std::string(log.name) + "\""}));
+  // Of what the journal has not taken nothing is in the run directory.
+  REQUIRE(contains(errors.text(), is_journal ? "lost" : "stays"));
 }
 
 TEST_CASE("ExportWorker: the last snapshot is shown until it is taken, then the exporter is shut down, once") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(
       log, [](std::size_t call) { return call < 2 ? ExportResult::retry : ExportResult::ok; }));
-  worker.offer(snapshot_of(true), harvest_of({1}));
+  worker.offer(snapshot_of(true), drained_of({1}));
   worker.finish_by(after(kLong));
   for (int call = 0; call < 5; ++call) { worker.run_once(); }
   REQUIRE(log.steps == Steps{{1}, {1}, {1}});
@@ -285,7 +285,7 @@ TEST_CASE("ExportWorker: the last snapshot is shown until it is taken, then the 
 TEST_CASE("ExportWorker: a last snapshot that was taken before the end is told is not shown again") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log));
-  worker.offer(snapshot_of(true), harvest_of({1}));
+  worker.offer(snapshot_of(true), drained_of({1}));
   worker.run_once();
   worker.finish_by(after(kLong));
   worker.run_once();
@@ -295,10 +295,10 @@ TEST_CASE("ExportWorker: a last snapshot that was taken before the end is told i
 }
 
 TEST_CASE("ExportWorker: past the deadline it tries once more, shuts down, and counts what is left") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log, [](std::size_t) { return ExportResult::retry; }));
-  worker.offer(snapshot_of(true), harvest_of({1, 2}));
+  worker.offer(snapshot_of(true), drained_of({1, 2}));
   worker.finish_by(after(milliseconds(0)));
   worker.run_once();
   REQUIRE(log.steps == Steps{{1, 2}});
@@ -307,23 +307,23 @@ TEST_CASE("ExportWorker: past the deadline it tries once more, shuts down, and c
   REQUIRE(worker.wait(Time()));
   REQUIRE_FALSE(worker.delivered());
   REQUIRE(worker.lost() == 2);
-  REQUIRE(faults.lines().size() == 1);
+  REQUIRE(errors.lines().size() == 1);
 }
 
 TEST_CASE("ExportWorker: a shutdown that fails or throws is told, and ends it all the same") {
   for (const bool throws : {false, true}) {
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     Log log;
     ExportWorker worker(std::make_unique<Scripted>(log, nullptr, [throws]() -> bool {
       if (throws) { throw std::runtime_error("gone"); }
       return false;
     }));
-    worker.offer(snapshot_of(true), harvest_of({}));
+    worker.offer(snapshot_of(true), drained_of({}));
     worker.finish_by(after(kLong));
     worker.run_once();
     REQUIRE(worker.wait(Time()));
     REQUIRE_FALSE(worker.delivered());
-    REQUIRE_FALSE(faults.lines().empty());
+    REQUIRE_FALSE(errors.lines().empty());
   }
 }
 
@@ -341,10 +341,10 @@ TEST_CASE("ExportWorker: an exporter that was never offered anything is shut dow
 TEST_CASE("ExportWorker: what is offered after the end is not taken in") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log));
-  worker.offer(snapshot_of(true), harvest_of({1}));
+  worker.offer(snapshot_of(true), drained_of({1}));
   worker.finish_by(after(kLong));
   worker.run_once();
-  worker.offer(snapshot_of(), harvest_of({2}));
+  worker.offer(snapshot_of(), drained_of({2}));
   worker.run_once();
   REQUIRE(log.steps == Steps{{1}});
   REQUIRE(log.shutdowns == 1);
@@ -354,9 +354,9 @@ TEST_CASE("ExportWorker: run() shows on its own thread what others offer, and en
   auto gate = std::make_shared<Gate>();
   ExportWorker worker(std::make_unique<Blocked>(gate));
   std::thread runner([&worker] { worker.run(); });
-  worker.offer(snapshot_of(), harvest_of({1}));
+  worker.offer(snapshot_of(), drained_of({1}));
   REQUIRE(gate->wait_until_somebody_waits());
-  worker.offer(snapshot_of(), harvest_of({2}));  // does not wait for the one inside
+  worker.offer(snapshot_of(), drained_of({2}));  // does not wait for the one inside
   worker.finish_by(after(kLong));
   REQUIRE_FALSE(worker.wait(after(milliseconds(1))));
   gate->open();
@@ -365,7 +365,7 @@ TEST_CASE("ExportWorker: run() shows on its own thread what others offer, and en
 }
 
 TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neighbours, nor the end", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   auto gate = std::make_shared<Gate>();
   auto count = std::make_shared<Counting::Count>();
   takt::SessionOptions options = in_background();
@@ -384,8 +384,8 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
   REQUIRE_FALSE(session.close());
   const auto took = std::chrono::steady_clock::now() - begin;
   CHECK(took < kLong);  // the machine may be busy
-  REQUIRE(mentions(faults.text(), {"\"blocked\"", "TAKT_EXIT_MS=3000"}));
-  REQUIRE_FALSE(contains(faults.text(), "end of the run"));
+  REQUIRE(mentions(errors.text(), {"\"blocked\"", "TAKT_EXIT_MS=3000"}));
+  REQUIRE_FALSE(contains(errors.text(), "end of the run"));
   gate->open();
   REQUIRE(gate->wait_until_somebody_passed());
 }

@@ -69,9 +69,9 @@ TEST_CASE("Session: groups that are told late are in the journal") {
   session.poll();
   session.group("stage", 2);
   session.group("tensor", 0);
-  const std::string folder = session.run().directory;
+  const std::string directory = session.run().directory;
   REQUIRE(session.close());
-  takt::detail::JournalReader reader(folder);
+  takt::detail::JournalReader reader(directory);
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(read.run.groups == Groups{{"stage", 2}, {"tensor", 0}});

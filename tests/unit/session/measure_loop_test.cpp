@@ -136,9 +136,9 @@ TEST_CASE("Measure loop: energy of a known curve within a hundredth, for each ru
       options);
   const double end = begin + 60 * 0.17;
   const double joules = counts.joules_at(end) - counts.joules_at(begin);
-  REQUIRE(found.meters.size() == 2);
-  CHECK(found.meters[0].joules.value() == Approx(joules).epsilon(0.01));
-  CHECK(found.meters[1].joules.value() == Approx(joules).epsilon(0.01));
+  REQUIRE(found.sensors.size() == 2);
+  CHECK(found.sensors[0].joules.value() == Approx(joules).epsilon(0.01));
+  CHECK(found.sensors[1].joules.value() == Approx(joules).epsilon(0.01));
   CHECK(found.energy_of == "cuda 0 + cuda 1");
   REQUIRE(found.joules);
   CHECK(*found.joules == Approx(2 * joules / 60).epsilon(0.01));
@@ -161,10 +161,10 @@ TEST_CASE("Measure loop: memory is the most of the device in the runs, or what t
     machine.pass(0.25);
   };
   MeasureOptions options = runs_of(20, 2);
-  const Measurement by_meter = machine.measure(function, options);
-  CHECK(by_meter.memory_bytes == 5'000'000'000);
-  CHECK(by_meter.memory_of == "cuda 0");
-  CHECK(by_meter.meters[1].memory_bytes == 2'000'000'000);
+  const Measurement by_sensor = machine.measure(function, options);
+  CHECK(by_sensor.memory_bytes == 5'000'000'000);
+  CHECK(by_sensor.memory_of == "cuda 0");
+  CHECK(by_sensor.sensors[1].memory_bytes == 2'000'000'000);
   int resets = 0;
   options.reset_peak = [&] { resets += calls == 22 ? 1 : 100; };
   options.peak_bytes = [] { return std::uint64_t{123'456'789}; };
@@ -222,8 +222,8 @@ TEST_CASE("Measure loop: clocks, slow-downs and lost processors are noted on the
   CHECK(found.runs[4].slowdowns == 0);
   CHECK(found.runs[9].clock_mhz == 1200);
   CHECK(found.runs[9].slowdowns == 1);
-  CHECK(found.notes.least_clock_mhz == 1200);
-  CHECK(found.notes.most_clock_mhz == 1980);
+  CHECK(found.notes.min_clock_mhz == 1200);
+  CHECK(found.notes.max_clock_mhz == 1980);
   CHECK(found.notes.slowed_runs >= 1);
   CHECK(found.notes.slowed_runs <= 3);
 }
@@ -252,8 +252,8 @@ TEST_CASE("Measure loop: an interval that does not become narrow ends at the mos
   MeasureOptions options = runs_of(10);
   options.interval = 0.001;
   const Measurement found = machine.measure([&] { machine.pass(++calls % 2 == 0 ? 0.001 : 0.002); }, options);
-  CHECK(found.end == MeasureEnd::most_runs);
-  CHECK(found.runs.size() == takt::detail::kMostMeasuredRuns);
+  CHECK(found.end == MeasureEnd::max_runs);
+  CHECK(found.runs.size() == takt::detail::kMaxMeasuredRuns);
   CHECK(calls == 100'000);
 }
 
@@ -273,11 +273,11 @@ TEST_CASE("Measure loop: when the time is up no call begins, but for the first o
   CHECK(some.host.n == 9);
   options.time_limit = std::chrono::milliseconds(10);
   calls = 0;
-  const Measurement least = machine.measure(function, options);
+  const Measurement min = machine.measure(function, options);
   CHECK(calls == 2);
-  CHECK(least.warmup == 1);
-  CHECK(least.host.n == 1);
-  CHECK(least.end == MeasureEnd::seconds);
+  CHECK(min.warmup == 1);
+  CHECK(min.host.n == 1);
+  CHECK(min.end == MeasureEnd::seconds);
 }
 
 TEST_CASE("Measure loop: with a stream each run has its span, and ends when its work is done") {

@@ -6,7 +6,7 @@
 #include "report/results_report.hpp"
 #include "report/results_text.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
@@ -189,7 +189,7 @@ TEST_CASE("Measure: one at a time, not inside of trials, and in the running Sess
 }
 
 TEST_CASE("Measure: of two measurements of one name the later one counts, which is said once") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("measured", by_hand());
   takt::measure(
       session, "a", [] {}, few(10));
@@ -204,14 +204,14 @@ TEST_CASE("Measure: of two measurements of one name the later one counts, which 
   CHECK(found[0]->name == "a");
   CHECK(found[0]->host.n == 13);
   CHECK(found[1]->host.n == 11);
-  const std::string text = faults.text();
+  const std::string text = errors.text();
   const std::size_t first = text.find("\"a\" was measured again");
   REQUIRE(first != std::string::npos);
   CHECK(text.find("was measured again", first + 10) == std::string::npos);
 }
 
 TEST_CASE("Measure: switched off, the function is called once and there is nothing") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const int status = takt_test::in_child([] {
     const support::ScopedEnvironment environment({{"TAKT_DISABLE", "1"}});
     Session session("measured", by_hand());
@@ -250,14 +250,14 @@ TEST_CASE("Measure: results.csv has a line for each, which predict-check reads")
 }
 
 TEST_CASE("Measure: each name stands once in results.csv, blanks at its ends included") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
   for (const char* const name : {"net", "net ", " net", "net\u200b", "net?"}) {
     takt::measure(
         session, name, [] {}, few());
   }
-  CHECK(contains(faults.text(), "\"net?\" was measured again"));
+  CHECK(contains(errors.text(), "\"net?\" was measured again"));
   const auto measured =
       takt::detail::read_model_costs(takt_test::read_text(session.run().directory + "/results.csv"), "results.csv");
   std::vector<std::string> names;
@@ -266,7 +266,7 @@ TEST_CASE("Measure: each name stands once in results.csv, blanks at its ends inc
 }
 
 TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and command no terminal") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
   const std::vector<std::string> names = {"a,b\"c\"",     "line\nbreak\r\n",      "\x1b[31mred",         "=1+1",
@@ -285,11 +285,11 @@ TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and com
   CHECK_FALSE(contains(text, "\x1b"));
   CHECK_FALSE(contains(text, "\xe2\x80\xae"));
   CHECK_FALSE(contains(text, std::string(300, 'n')));
-  CHECK(contains(faults.text(), "control characters"));
+  CHECK(contains(errors.text(), "control characters"));
 }
 
 TEST_CASE("Measure: both files are those of all measurements at once, also behind one in the place of another") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
   int runs = 10;
@@ -333,7 +333,7 @@ TEST_CASE("Measure: results.json has each run, column by column") {
 }
 
 TEST_CASE("Measure: beyond 100 000 runs together those of further measurements are left out, which is told") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("measured", by_hand());
   takt::measure(
       session, "many", [] {}, few(99'990));
@@ -348,7 +348,7 @@ TEST_CASE("Measure: beyond 100 000 runs together those of further measurements a
   CHECK(found[2]->runs.empty());
   CHECK(found[2]->runs_left_out == 10);
   CHECK(found[2]->host.n == 10);
-  CHECK(mentions(faults.text(), {"100000"}));
+  CHECK(mentions(errors.text(), {"100000"}));
   takt::measure(
       session, "many", [] {}, few(10));  // makes room
   takt::measure(
@@ -357,14 +357,14 @@ TEST_CASE("Measure: beyond 100 000 runs together those of further measurements a
 }
 
 TEST_CASE("Measure: beyond 1 000 names there are no further ones, which is told") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("measured", by_hand());
   for (int each = 0; each < 1001; ++each) {
     takt::measure(
         session, "net " + std::to_string(each), [] {}, few(1, 0));
   }
   CHECK(session.snapshot().measurements.size() == 1000);
-  CHECK(mentions(faults.text(), {"1000"}));
+  CHECK(mentions(errors.text(), {"1000"}));
   takt::measure(
       session, "net 7", [] {}, few(3, 0));
   CHECK(session.snapshot().measurements[7]->host.n == 3);
@@ -419,8 +419,8 @@ TEST_CASE("Measure: the golden text of measurements holds each kind of line") {
   whole.failed_waits = 1;
   whole.notes.slowed_runs = 12;
   whole.notes.slowdowns = 1;
-  whole.notes.least_clock_mhz = 1200;
-  whole.notes.most_clock_mhz = 1980;
+  whole.notes.min_clock_mhz = 1200;
+  whole.notes.max_clock_mhz = 1980;
   whole.notes.switched_runs = 7;
   whole.notes.others_busy = 0.43;
   whole.end = takt::MeasureEnd::seconds;
@@ -430,7 +430,7 @@ TEST_CASE("Measure: the golden text of measurements holds each kind of line") {
   other.joules.reset();
   other.no_energy = "nothing was sampled";
   other.host.has_interval = false;
-  other.end = takt::MeasureEnd::most_runs;
+  other.end = takt::MeasureEnd::max_runs;
   takt_test::check_golden(
       "measurements.txt",
       takt::detail::format_measurements(

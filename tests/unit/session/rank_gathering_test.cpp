@@ -92,7 +92,7 @@ struct Outcome {
 };
 
 /// All ranks but the absent ones gather.
-Outcome gather(int size, const Ranks& absent, milliseconds patience, Post& post) {
+Outcome gather(int size, const Ranks& absent, milliseconds timeout, Post& post) {
   Outcome outcome;
   outcome.done.assign(static_cast<std::size_t>(size), -1);
   outcome.readings.resize(static_cast<std::size_t>(size));
@@ -101,7 +101,7 @@ Outcome gather(int size, const Ranks& absent, milliseconds patience, Post& post)
     if (std::count(absent.begin(), absent.end(), static_cast<std::uint32_t>(rank)) != 0) { continue; }
     threads.emplace_back([&, rank] {
       RankThread messages(post, rank, size);
-      RankGathering gathering(messages, part_of(rank), patience, [rank] { return clock_of(rank); });
+      RankGathering gathering(messages, part_of(rank), timeout, [rank] { return clock_of(rank); });
       outcome.done[static_cast<std::size_t>(rank)] = gathering.run() ? 1 : 0;
       outcome.readings[static_cast<std::size_t>(rank)] = gathering.clock_reading();
       if (rank == 0) { outcome.of_rank_0 = gathering.part(); }

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/child.hpp"
 #include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
@@ -25,9 +25,9 @@
 using namespace takt;
 using detail::identify_rank;
 using detail::identify_run;
-using detail::make_run_folder;
+using detail::make_run_directory;
 using detail::path_component;
-using support::CaughtFaults;
+using support::CaughtErrors;
 using support::Child;
 using support::ScopedEnvironment;
 using takt_test::contains;
@@ -39,18 +39,18 @@ using Variables = std::initializer_list<std::pair<const char*, std::string>>;
 using takt_test::line_mentions;
 using takt_test::mentions;
 
-class TemporaryFolder {
+class TemporaryDirectory {
  public:
-  TemporaryFolder() {
+  TemporaryDirectory() {
     std::string pattern = (fs::temp_directory_path() / "takt-run-XXXXXX").string();
     path_ = ::mkdtemp(pattern.data());
   }
-  ~TemporaryFolder() {
+  ~TemporaryDirectory() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
 
@@ -74,7 +74,7 @@ std::string rank_of(Variables variables, const SessionOptions& options = Session
 }
 
 std::string run_identity_complaints(Variables variables, const SessionOptions& options = SessionOptions()) {
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   identify(variables, options);
   return caught.text();
 }
@@ -100,7 +100,7 @@ void check_component(const std::string& text, std::size_t longest) {
 // ---- rank ----
 
 TEST_CASE("without a launcher a run is one process") {
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   const RunInfo run = identify({});
   CHECK(describe(run) == "0 of 1, local 0, from default");
   CHECK(run.name == "digits");
@@ -112,7 +112,7 @@ TEST_CASE("without a launcher a run is one process") {
 }
 
 TEST_CASE("each launcher's variables are understood") {
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   CHECK(rank_of({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}}) == "3 of 8, local 1, from RANK, WORLD_SIZE");
   CHECK(rank_of({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}) ==
         "3 of 8, local 1, from OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE");
@@ -138,7 +138,7 @@ TEST_CASE("what is nearer to the process wins") {
                                                                   {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
                                                                   {"SLURM_PROCID", "SLURM_NTASKS"}};
   ScopedEnvironment environment({{"RANK", "1"}, {"WORLD_SIZE", "100"}, {"LOCAL_RANK", "0"}});
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   for (const auto& [rank, size] : order) {
     environment.set(rank, "2");
     environment.set(size, "100");
@@ -160,7 +160,7 @@ TEST_CASE("what is nearer to the process wins") {
 
 TEST_CASE("a rank can be had without a run, and then nobody is told that the run has no name") {
   const ScopedEnvironment environment({{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}});
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   CHECK(identify_rank(SessionOptions()) == 3);
   CHECK(takt::detail::this_rank() == 3);
   SessionOptions options;
@@ -181,15 +181,15 @@ TEST_CASE("RANK, WORLD_SIZE and MASTER_ADDR are all that torch.distributed asks 
 }
 
 TEST_CASE("a launcher's variables without its rank are passed over, which is told with what is missing") {
-  const auto told = [](const Variables& variables, const std::string& found, const std::string& missing) {
+  const auto reported = [](const Variables& variables, const std::string& found, const std::string& missing) {
     CHECK(rank_of(variables) == "0 of 1, local 0, from default");
     CHECK(mentions(run_identity_complaints(variables), {found, "without " + missing, "TAKT_RANK"}));
   };
-  told({{"RANK", "3"}, {"WORLD_SIZE", "8"}}, "RANK, WORLD_SIZE", "LOCAL_RANK or MASTER_ADDR");
-  told({{"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}}, "WORLD_SIZE, LOCAL_RANK", "RANK");
-  told({{"RANK", "3"}, {"LOCAL_RANK", "1"}}, "RANK, LOCAL_RANK", "WORLD_SIZE");
-  told({{"OMPI_COMM_WORLD_SIZE", "8"}}, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
-  told({{"PMI_LOCAL_RANK", "1"}}, "PMI_LOCAL_RANK", "PMI_RANK");
+  reported({{"RANK", "3"}, {"WORLD_SIZE", "8"}}, "RANK, WORLD_SIZE", "LOCAL_RANK or MASTER_ADDR");
+  reported({{"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}}, "WORLD_SIZE, LOCAL_RANK", "RANK");
+  reported({{"RANK", "3"}, {"LOCAL_RANK", "1"}}, "RANK, LOCAL_RANK", "WORLD_SIZE");
+  reported({{"OMPI_COMM_WORLD_SIZE", "8"}}, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
+  reported({{"PMI_LOCAL_RANK", "1"}}, "PMI_LOCAL_RANK", "PMI_RANK");
 }
 
 TEST_CASE("rank and world size may come from two places") {
@@ -227,9 +227,9 @@ TEST_CASE("garbage from a launcher is reported and the next one asked") {
 TEST_CASE("a world size that is no number is repaired from the rank") {
   const Variables variables = {{"PMI_RANK", "2"}, {"PMI_SIZE", "many"}, {"PMIX_NAMESPACE", "a"}};
   CHECK(rank_of(variables) == "2 of 3, local 0, from PMI_RANK");
-  const std::string told = run_identity_complaints(variables);
-  CHECK(line_mentions(told, {"PMI_SIZE=many"}));
-  CHECK(line_mentions(told, {"PMI_RANK=2", "3 ranks", "TAKT_WORLD_SIZE"}));
+  const std::string reported = run_identity_complaints(variables);
+  CHECK(line_mentions(reported, {"PMI_SIZE=many"}));
+  CHECK(line_mentions(reported, {"PMI_RANK=2", "3 ranks", "TAKT_WORLD_SIZE"}));
 }
 
 TEST_CASE("a rank beyond the world size is kept and the world counted larger") {
@@ -248,10 +248,10 @@ TEST_CASE("options that cannot be are reported and left out") {
   options.world_size = 0;
   options.local_rank = -2;
   CHECK(rank_of({}, options) == "0 of 1, local 0, from default");
-  const std::string told = run_identity_complaints({}, options);
-  CHECK(line_mentions(told, {"TAKT_RANK", "SessionOptions::rank", std::to_string(*options.rank)}));
-  CHECK(line_mentions(told, {"TAKT_WORLD_SIZE", "SessionOptions::world_size", "0"}));
-  CHECK(line_mentions(told, {"SessionOptions::local_rank", "-2"}));
+  const std::string reported = run_identity_complaints({}, options);
+  CHECK(line_mentions(reported, {"TAKT_RANK", "SessionOptions::rank", std::to_string(*options.rank)}));
+  CHECK(line_mentions(reported, {"TAKT_WORLD_SIZE", "SessionOptions::world_size", "0"}));
+  CHECK(line_mentions(reported, {"SessionOptions::local_rank", "-2"}));
 }
 
 TEST_CASE("the shell of a Slurm batch script is one process") {
@@ -294,7 +294,7 @@ TEST_CASE("launchers that cannot both be right are reported once") {
   CHECK(
       mentions(run_identity_complaints(stale), {"RANK=0", "WORLD_SIZE=1", "torchrun", "OMPI_COMM_WORLD_RANK=5",
                                                 "OMPI_COMM_WORLD_SIZE=8", "Open MPI", "TAKT_RANK", "TAKT_WORLD_SIZE"}));
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   identify(stale);
   identify(stale);
   CHECK(caught.lines().size() == 1);
@@ -412,7 +412,7 @@ TEST_CASE("ranks on one node share their parent, runs of two parents do not shar
                                {"LOCAL_WORLD_SIZE", "2"},
                                {"MASTER_ADDR", "node/0"},
                                {"MASTER_PORT", "29500"}};
-  const CaughtFaults caught;
+  const CaughtErrors caught;
   const std::string here = identify(variables).id;
   CHECK(here.rfind("digits-node_0-29500-p" + std::to_string(::getppid()) + ".", 0) == 0);
   CHECK(here == identify(variables).id);
@@ -494,10 +494,10 @@ TEST_CASE("hostile names and run ids give safe run ids") {
   }
 }
 
-// ---- folders ----
+// ---- directories ----
 
-TEST_CASE("eight ranks of torchrun share a run id and have folders of their own") {
-  const TemporaryFolder folder;
+TEST_CASE("eight ranks of torchrun share a run id and have directories of their own") {
+  const TemporaryDirectory directory;
   ScopedEnvironment environment({{"WORLD_SIZE", "8"},
                                  {"LOCAL_WORLD_SIZE", "8"},
                                  {"MASTER_ADDR", "127.0.0.1"},
@@ -507,31 +507,31 @@ TEST_CASE("eight ranks of torchrun share a run id and have folders of their own"
   for (int rank = 0; rank < 8; ++rank) {
     environment.set("RANK", std::to_string(rank));
     environment.set("LOCAL_RANK", std::to_string(rank));
-    ranks.emplace_back([&folder] {
+    ranks.emplace_back([&directory] {
       SessionOptions options = SessionOptions::from_env();
-      options.directory = folder.path() + "/takt-runs";
+      options.directory = directory.path() + "/takt-runs";
       const RunInfo run = identify_run("digits", options);
       std::string error;
-      return make_run_folder(options, run, error) + error;
+      return make_run_directory(options, run, error) + error;
     });
   }
-  std::set<std::string> folders;
+  std::set<std::string> directories;
   std::set<fs::path> runs;
   for (int rank = 0; rank < 8; ++rank) {
     const std::string path = ranks[static_cast<std::size_t>(rank)].result();
     CHECK(fs::path(path).filename().string().rfind("rank-" + std::to_string(rank) + "-0-", 0) == 0);
     CHECK(fs::is_directory(path));
-    folders.insert(path);
+    directories.insert(path);
     runs.insert(fs::path(path).parent_path());
   }
-  CHECK(folders.size() == 8);
+  CHECK(directories.size() == 8);
   CHECK(runs.size() == 1);
 }
 
-TEST_CASE("two processes that claim one rank get folders of their own") {
-  const TemporaryFolder folder;
+TEST_CASE("two processes that claim one rank get directories of their own") {
+  const TemporaryDirectory directory;
   SessionOptions options;
-  options.directory = folder.path();
+  options.directory = directory.path();
   RunInfo run;
   run.id = "digits-1";
   run.rank = 3;
@@ -541,24 +541,24 @@ TEST_CASE("two processes that claim one rank get folders of their own") {
   for (int process = 0; process < 4; ++process) {
     processes.emplace_back([&] {
       std::string error;
-      return make_run_folder(options, run, error) + error;
+      return make_run_directory(options, run, error) + error;
     });
   }
-  std::set<std::string> folders;
-  for (Child& process : processes) { folders.insert(process.result()); }
-  const std::string first = folder.path() + "/digits-1/rank-3-1-42";
-  CHECK(folders == std::set<std::string>{first, first + "-1", first + "-2", first + "-3"});
+  std::set<std::string> directories;
+  for (Child& process : processes) { directories.insert(process.result()); }
+  const std::string first = directory.path() + "/digits-1/rank-3-1-42";
+  CHECK(directories == std::set<std::string>{first, first + "-1", first + "-2", first + "-3"});
 }
 
-TEST_CASE("a run folder is for its owner alone, whatever the umask") {
-  const TemporaryFolder folder;
+TEST_CASE("a run directory is for its owner alone, whatever the umask") {
+  const TemporaryDirectory directory;
   SessionOptions options;
-  options.directory = folder.path() + "/new/takt-runs";
+  options.directory = directory.path() + "/new/takt-runs";
   for (const mode_t mask : {mode_t{0}, mode_t{0777}}) {
     std::string error;
     const RunInfo run = identify_run("digits", options);
     const mode_t before = ::umask(mask);
-    const std::string path = make_run_folder(options, run, error);
+    const std::string path = make_run_directory(options, run, error);
     ::umask(before);
     INFO(error);
     CHECK((full_mode_of(path) & 0777U) == 0700);
@@ -566,85 +566,85 @@ TEST_CASE("a run folder is for its owner alone, whatever the umask") {
   }
 }
 
-TEST_CASE("a symbolic link planted as run folder is refused") {
-  const TemporaryFolder folder;
-  const std::string target = folder.path() + "/elsewhere";
+TEST_CASE("a symbolic link planted as run directory is refused") {
+  const TemporaryDirectory directory;
+  const std::string target = directory.path() + "/elsewhere";
   fs::create_directory(target);
-  fs::create_directory(folder.path() + "/runs");
-  fs::create_directory_symlink(target, folder.path() + "/runs/digits-1");
+  fs::create_directory(directory.path() + "/runs");
+  fs::create_directory_symlink(target, directory.path() + "/runs/digits-1");
   SessionOptions options;
-  options.directory = folder.path() + "/runs";
+  options.directory = directory.path() + "/runs";
   RunInfo run;
   run.id = "digits-1";
   std::string error;
-  CHECK(make_run_folder(options, run, error).empty());
-  CHECK(mentions(error, {folder.path() + "/runs/digits-1", "symbolic link", "TAKT_DIR"}));
+  CHECK(make_run_directory(options, run, error).empty());
+  CHECK(mentions(error, {directory.path() + "/runs/digits-1", "symbolic link", "TAKT_DIR"}));
   CHECK(fs::is_empty(target));
 }
 
-TEST_CASE("a symbolic link planted as the folder of a rank is passed by") {
-  const TemporaryFolder folder;
-  const std::string target = folder.path() + "/elsewhere";
+TEST_CASE("a symbolic link planted as the directory of a rank is passed by") {
+  const TemporaryDirectory directory;
+  const std::string target = directory.path() + "/elsewhere";
   fs::create_directory(target);
-  fs::create_directory(folder.path() + "/digits-1");
-  fs::create_directory_symlink(target, folder.path() + "/digits-1/rank-0-0-0");
-  fs::create_symlink(folder.path() + "/nowhere", folder.path() + "/digits-1/rank-0-0-0-1");
+  fs::create_directory(directory.path() + "/digits-1");
+  fs::create_directory_symlink(target, directory.path() + "/digits-1/rank-0-0-0");
+  fs::create_symlink(directory.path() + "/nowhere", directory.path() + "/digits-1/rank-0-0-0-1");
   SessionOptions options;
-  options.directory = folder.path();
+  options.directory = directory.path();
   RunInfo run;
   run.id = "digits-1";
   std::string error;
-  CHECK(make_run_folder(options, run, error) == folder.path() + "/digits-1/rank-0-0-0-2");
+  CHECK(make_run_directory(options, run, error) == directory.path() + "/digits-1/rank-0-0-0-2");
   CHECK(fs::is_empty(target));
 }
 
-TEST_CASE("a run id that is no path component cannot leave the folder for runs") {
-  const TemporaryFolder folder;
+TEST_CASE("a run id that is no path component cannot leave the directory for runs") {
+  const TemporaryDirectory directory;
   SessionOptions options;
-  options.directory = folder.path() + "/runs";
+  options.directory = directory.path() + "/runs";
   for (const std::string& id : {std::string("../../escape"), std::string("/tmp"), std::string(".."), std::string()}) {
     RunInfo run;
     run.id = id;
     std::string error;
-    const std::string path = make_run_folder(options, run, error);
+    const std::string path = make_run_directory(options, run, error);
     CHECK(fs::canonical(path).parent_path().parent_path() == fs::canonical(options.directory));
   }
 }
 
-TEST_CASE("the path of a run folder holds when the program changes its own folder") {
-  const TemporaryFolder folder;
+TEST_CASE("the path of a run directory holds when the program changes its own directory") {
+  const TemporaryDirectory directory;
   const fs::path before = fs::current_path();
-  fs::current_path(folder.path());
+  fs::current_path(directory.path());
   std::string error;
-  const std::string path = make_run_folder(SessionOptions(), identify_run("digits", SessionOptions()), error);
+  const std::string path = make_run_directory(SessionOptions(), identify_run("digits", SessionOptions()), error);
   fs::current_path(before);
-  CHECK(path.rfind(fs::canonical(folder.path()).string() + "/takt-runs/digits-", 0) == 0);
+  CHECK(path.rfind(fs::canonical(directory.path()).string() + "/takt-runs/digits-", 0) == 0);
   CHECK(fs::is_directory(path));
 }
 
-TEST_CASE("a folder that cannot be made is explained") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() + "/file") << "in the way";
+TEST_CASE("a directory that cannot be made is explained") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/file") << "in the way";
   RunInfo run;
   run.id = "digits-1";
   for (const std::string& directory :
-       {folder.path() + "/file", std::string("/proc/takt-runs"), std::string(), std::string("a\0b", 3)}) {
+       {directory.path() + "/file", std::string("/proc/takt-runs"), std::string(), std::string("a\0b", 3)}) {
     SessionOptions options;
     options.directory = directory;
     std::string error;
-    CHECK(make_run_folder(options, run, error).empty());
+    CHECK(make_run_directory(options, run, error).empty());
     CHECK(mentions(error, {"TAKT_DIR"}));
   }
 }
 
-TEST_CASE("a folder full of namesakes is given up on") {
-  const TemporaryFolder folder;
+TEST_CASE("a directory full of namesakes is given up on") {
+  const TemporaryDirectory directory;
   SessionOptions options;
-  options.directory = folder.path();
+  options.directory = directory.path();
   RunInfo run;
   run.id = "digits-1";
   std::string error;
-  for (int count = 0; count < 1000; ++count) { REQUIRE(!make_run_folder(options, run, error).empty()); }
-  CHECK(make_run_folder(options, run, error).empty());
+  for (int count = 0; count < 1000; ++count) { REQUIRE(!make_run_directory(options, run, error).empty()); }
+  CHECK(make_run_directory(options, run, error).empty());
   CHECK(contains(error, "File exists"));
 }

@@ -4,7 +4,7 @@
 
 #include "sample/nvml_source.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_nvml.hpp"
 #include "support/mentions.hpp"
 #include "support/patience.hpp"
@@ -25,12 +25,12 @@
 #include <utility>
 #include <vector>
 
-using takt::Meter;
 using takt::Quantity;
 using takt::Row;
 using takt::Sample;
+using takt::Sensor;
 using takt::Snapshot;
-using takt::detail::Harvest;
+using takt::detail::Drained;
 using takt::detail::NvmlLibrary;
 using takt::detail::NvmlSource;
 using takt::detail::RunSamples;
@@ -50,7 +50,7 @@ struct SampledRun {
   NvmlLibrary table;
   RunSamples samples;
   std::vector<Sample> all;
-  Harvest harvest;
+  Drained drained;
 
   SampledRun() { FakeNvml::fill(table); }
   RunSamples::Plan plan(int ms = 100) {
@@ -76,9 +76,9 @@ struct SampledRun {
   }
   /// What is collected, once.
   void collect(bool last = false) {
-    samples.keep(harvest, last);
-    all.insert(all.end(), harvest.samples.begin(), harvest.samples.end());
-    harvest = Harvest();
+    samples.keep(drained, last);
+    all.insert(all.end(), drained.samples.begin(), drained.samples.end());
+    drained = Drained();
   }
   /// Steps without a break from `begin` to `end`.
   void add_steps(double begin, double end, double length) {
@@ -87,14 +87,14 @@ struct SampledRun {
       row.begin_ns = std::llround(at * 1e9);
       row.period_ns = row.host_ns = std::llround(length * 1e9);
       row.items = 32;
-      harvest.rows.push_back(row);
+      drained.rows.push_back(row);
     }
   }
-  Snapshot told() {
+  Snapshot reported() {
     Snapshot snapshot;
     const std::uint32_t batch = takt_test::add_path(snapshot, "Batch");
     takt_test::add_series(snapshot, batch, takt_test::add_thread(snapshot, "main"));
-    samples.tell(snapshot);
+    samples.report(snapshot);
     return snapshot;
   }
 };
@@ -117,13 +117,14 @@ TEST_CASE("Run samples: energy of a known curve within a hundredth, by counter a
   run.sample(400, uneven);
   const double end = run.seconds - uneven(399);  // of the last sample
   run.collect(true);
-  const Snapshot told = run.told();
-  REQUIRE(told.meters.size() == 2);
-  CHECK(told.meters[0].energy.source == takt::MeterEnergy::Source::counter);
-  CHECK(told.meters[0].energy.joules == Approx(counts.joules_at(end)).epsilon(0.001));
-  CHECK(told.meters[1].energy.source == takt::MeterEnergy::Source::power);
-  CHECK(told.meters[1].energy.joules == Approx(does_not.joules_at(end)).epsilon(0.01));
-  CHECK(told.meters[0].figures_of(Quantity::power)->mean / 1e3 == Approx(counts.joules_at(end) / end).epsilon(0.01));
+  const Snapshot reported = run.reported();
+  REQUIRE(reported.sensors.size() == 2);
+  CHECK(reported.sensors[0].energy.source == takt::SensorEnergy::Source::counter);
+  CHECK(reported.sensors[0].energy.joules == Approx(counts.joules_at(end)).epsilon(0.001));
+  CHECK(reported.sensors[1].energy.source == takt::SensorEnergy::Source::power);
+  CHECK(reported.sensors[1].energy.joules == Approx(does_not.joules_at(end)).epsilon(0.01));
+  CHECK(reported.sensors[0].figures_of(Quantity::power)->mean / 1e3 ==
+        Approx(counts.joules_at(end) / end).epsilon(0.01));
   CHECK(run.all.size() == 800);
   CHECK(run.all.back().sequence == 799);
 }
@@ -145,9 +146,9 @@ TEST_CASE("Run samples: joules of a step and an item, collected a second at a ti
     stepped = until;
     run.collect(second == 29);
   }
-  const Snapshot told = run.told();
-  REQUIRE(told.step_energies.size() == 1);
-  const takt::StepEnergy& steps = told.step_energies[0];
+  const Snapshot reported = run.reported();
+  REQUIRE(reported.step_energies.size() == 1);
+  const takt::StepEnergy& steps = reported.step_energies[0];
   CHECK(steps.steps > 4100);
   const double truth = gpu.joules_at(0.5 + static_cast<double>(steps.steps) * kStep) - gpu.joules_at(0.5);
   CHECK(steps.joules == Approx(truth).epsilon(0.01));
@@ -169,20 +170,20 @@ TEST_CASE("Run samples: long Batches have energy each, and with spans every long
     span.name = "Validation";
     span.begin_ns = 2'000'000'000;
     span.duration_ns = 3'000'000'000;
-    run.harvest.spans.push_back(span);
+    run.drained.spans.push_back(span);
     span.stream = 0;  // of a device: its time is not the host's
-    run.harvest.spans.push_back(span);
+    run.drained.spans.push_back(span);
     run.collect(true);
-    const Snapshot told = run.told();
-    REQUIRE(told.region_energies.size() == (traced ? 1 : 2));
-    const takt::RegionEnergy& validation = told.region_energies.back();
+    const Snapshot reported = run.reported();
+    REQUIRE(reported.region_energies.size() == (traced ? 1 : 2));
+    const takt::RegionEnergy& validation = reported.region_energies.back();
     CHECK(validation.name == "Validation");
     CHECK(validation.joules == Approx(300));
     CHECK(validation.calls == 1);
     if (traced) { continue; }
-    CHECK(told.region_energies[0].name == "Batch");
-    CHECK(told.region_energies[0].calls == 4);
-    CHECK(told.region_energies[0].joules == Approx(800));
+    CHECK(reported.region_energies[0].name == "Batch");
+    CHECK(reported.region_energies[0].calls == 4);
+    CHECK(reported.region_energies[0].joules == Approx(800));
   }
 }
 
@@ -193,21 +194,21 @@ TEST_CASE("Run samples: a GPU that is lost is told once, others go on, and nothi
   run.begin();
   run.sample(10, [](int) { return 0.1; });
   run.nvml.gpu(0).error = takt::detail::kNvmlGpuIsLost;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   run.sample(100, [](int) { return 0.1; });
   run.add_steps(0, 10, 1);
   run.collect();
   run.sample(10, [](int) { return 0.1; });
   run.collect(true);
-  REQUIRE(faults.lines().size() == 1);
-  CHECK(mentions(faults.lines()[0], {"cuda 0", "GPU is lost"}));
-  const Snapshot told = run.told();
-  CHECK(told.meters[0].lost == "GPU is lost");
-  CHECK(told.meters[0].samples == 10);
-  CHECK(told.meters[1].samples == 120);
-  REQUIRE(told.step_energies.size() == 1);
-  CHECK(told.step_energies[0].meter == 1);
-  CHECK(told.step_energies[0].steps == 10);
+  REQUIRE(errors.lines().size() == 1);
+  CHECK(mentions(errors.lines()[0], {"cuda 0", "GPU is lost"}));
+  const Snapshot reported = run.reported();
+  CHECK(reported.sensors[0].lost == "GPU is lost");
+  CHECK(reported.sensors[0].samples == 10);
+  CHECK(reported.sensors[1].samples == 120);
+  REQUIRE(reported.step_energies.size() == 1);
+  CHECK(reported.step_energies[0].sensor == 1);
+  CHECK(reported.step_energies[0].steps == 10);
 }
 
 TEST_CASE("Run samples: what nobody collects is dropped and counted", "[sample]") {
@@ -216,8 +217,8 @@ TEST_CASE("Run samples: what nobody collects is dropped and counted", "[sample]"
   run.begin();
   run.sample(9000, [](int) { return 0.1; });  // 8 192 fit in the mebibyte
   run.collect();
-  const Snapshot told = run.told();
-  CHECK(takt_test::losses_of(told, "samples_dropped") == 9000 - 8192);
+  const Snapshot reported = run.reported();
+  CHECK(takt_test::losses_of(reported, "samples_dropped") == 9000 - 8192);
   CHECK(run.all.size() == 8192);
 }
 
@@ -231,7 +232,7 @@ TEST_CASE("Run samples: a window between two times, before anything is collected
   CHECK(windows[0].has_energy);
   CHECK(windows[0].energy.joules == Approx(400));
   CHECK(windows[0].figures.samples == 20);
-  CHECK(windows[0].figures.figures_of(Quantity::clock)->least == 1980);
+  CHECK(windows[0].figures.figures_of(Quantity::clock)->min == 1980);
   CHECK_FALSE(run.samples.between(4'000'000'000, 5'500'000'000).at(0).has_energy);
   // Exporters get each sample all the same.
   run.collect();
@@ -243,16 +244,16 @@ TEST_CASE("Run samples: a window between two times, before anything is collected
 TEST_CASE("Run samples: bounds of the period, and nothing without a start", "[sample]") {
   SampledRun run;
   run.nvml.add_gpu();
-  Harvest harvest;
-  run.samples.keep(harvest, true);
+  Drained drained;
+  run.samples.keep(drained, true);
   run.samples.stop(std::chrono::steady_clock::now());
   CHECK(run.samples.between(0, 1).empty());
-  CHECK(run.told().meters.empty());
+  CHECK(run.reported().sensors.empty());
   run.begin(1);
   run.samples.tick();
-  CHECK(run.told().meters.empty());  // nobody has collected it
+  CHECK(run.reported().sensors.empty());  // nobody has collected it
   run.collect();
-  CHECK(run.told().meters.at(0).interval_ns == 10'000'000);
+  CHECK(run.reported().sensors.at(0).interval_ns == 10'000'000);
 }
 
 TEST_CASE("Run samples: a driver that hangs holds up neither a collection nor the end", "[sample][timed]") {
@@ -266,7 +267,7 @@ TEST_CASE("Run samples: a driver that hangs holds up neither a collection nor th
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait(lock, [&] { return !hangs; });
   };
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   run.samples.start(run.plan(10), run.sources());
   REQUIRE(takt_test::until([&] { return run.collect(), run.all.size() >= 3; }, [] { std::this_thread::yield(); }));
   {
@@ -275,16 +276,16 @@ TEST_CASE("Run samples: a driver that hangs holds up neither a collection nor th
   }
   run.collect();
   run.samples.stop(std::chrono::steady_clock::now() + std::chrono::milliseconds(20));
-  CHECK(mentions(faults.text(), {"NVIDIA GPUs"}));
+  CHECK(mentions(errors.text(), {"NVIDIA GPUs"}));
   run.collect(true);
-  CHECK(run.told().meters.size() == 1);
+  CHECK(run.reported().sensors.size() == 1);
   {
     const std::lock_guard<std::mutex> lock(mutex);
     hangs = false;
     changed.notify_all();
   }
   // What the thread waits on is of this function.
-  run.samples.stop(std::chrono::steady_clock::now() + takt_test::kPatience);
+  run.samples.stop(std::chrono::steady_clock::now() + takt_test::kTimeout);
 }
 
 TEST_CASE("Session: it samples the process, and its end is in it", "[sample][timed]") {
@@ -299,26 +300,26 @@ TEST_CASE("Session: it samples the process, and its end is in it", "[sample][tim
   const std::int64_t before_end = session.snapshot().wall_ns;
   CHECK(session.close());
   const Snapshot last = memory.last();
-  const Meter* process = nullptr;
-  for (const Meter& each : last.meters) { process = each.kind == Meter::Kind::process ? &each : process; }
+  const Sensor* process = nullptr;
+  for (const Sensor& each : last.sensors) { process = each.kind == Sensor::Kind::process ? &each : process; }
   REQUIRE(process != nullptr);
   CHECK(process->interval_ns == 10'000'000);
   CHECK(process->last_ns >= before_end);
   CHECK(process->figures_of(Quantity::cpu_time)->change > 0);
-  CHECK(process->figures_of(Quantity::memory)->most > 1'000'000);
+  CHECK(process->figures_of(Quantity::memory)->max > 1'000'000);
   // Whatever this machine lacks is told.
-  CHECK(last.meters.size() + last.unsampled.size() >= 4);
+  CHECK(last.sensors.size() + last.unsampled.size() >= 4);
   const std::vector<Sample> samples = memory.samples();
   // Those before the exporter was there it is not shown; of the others all.
   for (std::size_t at = 0; at < samples.size(); ++at) { CHECK(samples[at].sequence == samples[0].sequence + at); }
 }
 
 TEST_CASE("Session: without threads nothing is sampled, and that is told", "[sample]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   takt::SessionOptions options = takt_test::by_hand();
   options.sample_period = std::chrono::milliseconds(100);
   takt::Session session("by hand", options);
   session.poll();
-  CHECK(session.snapshot().meters.empty());
-  CHECK(faults.text().find("needs background threads") != std::string::npos);
+  CHECK(session.snapshot().sensors.empty());
+  CHECK(errors.text().find("needs background threads") != std::string::npos);
 }

@@ -3,7 +3,7 @@
 #include <takt/session.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
@@ -293,7 +293,7 @@ TEST_CASE("Session: a metric before the first Batch has the step that was set fo
 }
 
 TEST_CASE("Session: a metric on a thread that has no steps, where others have, is told once") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("helper", by_hand());
   step_below("helper");
   session.metric("loss", 1);
@@ -306,8 +306,8 @@ TEST_CASE("Session: a metric on a thread that has no steps, where others have, i
     session.step(8);
     session.metric("told", 4);
   }).join();
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(line_mentions(faults.text(), {"metric(\"validation\")", "Batch", "step is 0"}));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(line_mentions(errors.text(), {"metric(\"validation\")", "Batch", "step is 0"}));
 }
 
 TEST_CASE("Session: metrics keep their order, wall clock, NaN and infinities") {
@@ -361,7 +361,7 @@ TEST_CASE("Session: names are repaired, values are kept as they are") {
 }
 
 TEST_CASE("Session: names that differ only where they are cut stay two, and each kind of them is told once") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("long names", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -381,13 +381,13 @@ TEST_CASE("Session: names that differ only where they are cut stay two, and each
     REQUIRE(metrics_of(memory, name).size() == 1);
     if (value == "/train") {
       for (const char* const kind : {"parameter", "tag", "metric"}) {
-        REQUIRE(line_mentions(faults.text(), {kind, "\"" + name + "\""}));
+        REQUIRE(line_mentions(errors.text(), {kind, "\"" + name + "\""}));
       }
     }
   }
-  REQUIRE(faults.lines().size() == 3);
+  REQUIRE(errors.lines().size() == 3);
   takt::name_thread("");
-  REQUIRE(line_mentions(faults.text(), {"thread", "\"(unnamed)\""}));
+  REQUIRE(line_mentions(errors.text(), {"thread", "\"(unnamed)\""}));
   takt::name_thread("main");
 }
 
@@ -764,7 +764,7 @@ TEST_CASE("Session: a second one at the same time is refused, with words that he
 
 // docs/decisions/0007-session-adopts.md
 TEST_CASE("Session: a later one goes on with the books, and has its own time, rows, params and overhead, and says so") {
-  const support::CaughtFaults caught;
+  const support::CaughtErrors caught;
   const MemoryExporter first;
   {
     Session session("sequence", by_hand());
@@ -820,7 +820,7 @@ TEST_CASE("Session: close() shows the last snapshot once, what is called later d
 TEST_CASE("Session: an exception that unwinds it, or fail(), marks the run as failed") {
   const MemoryExporter thrown;
   const MemoryExporter caught;
-  const MemoryExporter told;
+  const MemoryExporter reported;
   try {
     Session session("thrown", by_hand());
     session.add(thrown);
@@ -832,12 +832,12 @@ TEST_CASE("Session: an exception that unwinds it, or fail(), marks the run as fa
   }
   {
     Session session("told", by_hand());
-    session.add(told);
+    session.add(reported);
     session.fail();
   }
   REQUIRE(thrown.last().failed);
   REQUIRE_FALSE(caught.last().failed);
-  REQUIRE(told.last().failed);
+  REQUIRE(reported.last().failed);
 }
 
 TEST_CASE("Session: print() writes the table of the run so far") {
@@ -852,7 +852,7 @@ TEST_CASE("Session: print() writes the table of the run so far") {
 }
 
 TEST_CASE("Session: with little memory regions overflow and are counted, nothing else happens") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   SessionOptions options = by_hand();
   options.memory_bytes = 64U << 10U;
   Session session("small", options);
@@ -958,21 +958,21 @@ TEST_CASE("Session: while timing is switched off regions are not recorded, metri
 
 TEST_CASE("Session: several threads may poll and close, an exporter is never called by two of them at once") {
   struct Narrow final : takt::Exporter {
-    explicit Narrow(std::atomic<int>& worst) : most(worst) {}
+    explicit Narrow(std::atomic<int>& worst) : max(worst) {}
     const char* name() const noexcept override { return "narrow"; }
     takt::ExportResult export_snapshot(const Snapshot&) override {
       const int now = inside.fetch_add(1) + 1;
-      if (now > most) { most = now; }
+      if (now > max) { max = now; }
       for (int turn = 0; turn < 20; ++turn) { std::this_thread::yield(); }
       inside.fetch_sub(1);
       return takt::ExportResult::ok;
     }
     std::atomic<int> inside{0};
-    std::atomic<int>& most;
+    std::atomic<int>& max;
   };
-  std::atomic<int> most{0};
+  std::atomic<int> max{0};
   Session session("many_polls", by_hand());
-  session.add(std::make_unique<Narrow>(most));
+  session.add(std::make_unique<Narrow>(max));
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&session] {
@@ -980,12 +980,12 @@ TEST_CASE("Session: several threads may poll and close, an exporter is never cal
     });
   }
   for (std::thread& thread : threads) { thread.join(); }
-  REQUIRE(most == 1);
+  REQUIRE(max == 1);
 }
 
 // Last in this file: it uses up the names of its process.
 TEST_CASE("Session: beyond 1 024 metric names the value is dropped, counted and told once") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("metric_names", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -998,8 +998,8 @@ TEST_CASE("Session: beyond 1 024 metric names the value is dropped, counted and 
   REQUIRE(metrics_of(memory, "one too many").empty());
   REQUIRE(metrics_of(memory, "name 0").size() == 1);
   REQUIRE(losses_of(memory.last(), "metrics_over_bound") == refused + 1);
-  REQUIRE(faults.lines().size() == 1);
-  REQUIRE(contains(faults.text(), "1 024 metric names"));
+  REQUIRE(errors.lines().size() == 1);
+  REQUIRE(contains(errors.text(), "1 024 metric names"));
 }
 
 TEST_CASE("Session: the step after the last number has that number, too, and is counted") {
@@ -1030,11 +1030,11 @@ TEST_CASE("Session: totals, items and bytes stay at their end, and the report na
   const Snapshot after = takt::snapshot();
   const takt::PathStats& times = after.paths.at(find_path(after, "full sums"));
   REQUIRE(times.host.n() == 6);
-  REQUIRE(times.host.total_ns() == takt::detail::kMostSum);
-  REQUIRE(times.self_ns <= takt::detail::kMostSum);
+  REQUIRE(times.host.total_ns() == takt::detail::kMaxSum);
+  REQUIRE(times.self_ns <= takt::detail::kMaxSum);
   const takt::PathStats& amounts = after.paths.at(find_path(after, "full amounts"));
-  REQUIRE(amounts.items == takt::detail::kMostSum);
-  REQUIRE(amounts.bytes == takt::detail::kMostSum);
+  REQUIRE(amounts.items == takt::detail::kMaxSum);
+  REQUIRE(amounts.bytes == takt::detail::kMaxSum);
   REQUIRE(losses_of(after, "sums_at_limit") == losses_of(before, "sums_at_limit") + 3);
 }
 
@@ -1083,7 +1083,7 @@ TEST_CASE("Session: a beginning that fails, or does not end, is told and holds n
     void begin(const Snapshot&) override { what(); }
     std::function<void()> what;
   };
-  const support::CaughtFaults caught;
+  const support::CaughtErrors caught;
   SessionOptions options = by_hand();
   options.background = true;
   options.exit_timeout = std::chrono::milliseconds(100);
@@ -1110,8 +1110,8 @@ TEST_CASE("Session: times that are too long for any clock are as long as can be"
   CHECK(memory.last().finished);
 }
 
-TEST_CASE("Session: if files are wanted and no folder can be made, close() says that not all is there") {
-  const support::CaughtFaults caught;
+TEST_CASE("Session: if files are wanted and no directory can be made, close() says that not all is there") {
+  const support::CaughtErrors caught;
   const takt_test::Scratch scratch;
   takt_test::write_text(scratch.path("file"), "mine");
   SessionOptions options = by_hand();
@@ -1129,7 +1129,7 @@ TEST_CASE("Session: if files are wanted and no folder can be made, close() says 
 
 TEST_CASE("Session: a null pointer for a text is reported, and nothing is kept of it", "[session]") {
   const char* const unset = nullptr;  // as std::getenv() returns
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session(unset, by_hand());
   session.param("host", unset);
   session.param(unset, 1);
@@ -1146,7 +1146,7 @@ TEST_CASE("Session: a null pointer for a text is reported, and nothing is kept o
   CHECK(seen.params.empty());
   CHECK(seen.tags.empty());
   for (const char* function : {"Session", "param", "tag", "metric"}) {
-    CHECK(contains(faults.text(), std::string("Session::") + function + "() was given a null pointer"));
+    CHECK(contains(errors.text(), std::string("Session::") + function + "() was given a null pointer"));
   }
-  CHECK(line_mentions(faults.text(), {"param", "\"host\""}));
+  CHECK(line_mentions(errors.text(), {"param", "\"host\""}));
 }

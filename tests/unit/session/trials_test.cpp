@@ -3,7 +3,7 @@
 #include <takt/trials.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
@@ -118,12 +118,12 @@ class OnePass {
 class FirstPassOnly {
  public:
   explicit FirstPassOnly(std::size_t batches) : batches_(batches) {}
-  std::vector<int>::iterator begin() { return std::exchange(begun_, true) ? batches_.end() : batches_.begin(); }
+  std::vector<int>::iterator begin() { return std::exchange(started_, true) ? batches_.end() : batches_.begin(); }
   std::vector<int>::iterator end() { return batches_.end(); }
 
  private:
   std::vector<int> batches_;
-  bool begun_ = false;
+  bool started_ = false;
 };
 
 /// Its iterators cannot be assigned, as those of some views.
@@ -287,7 +287,7 @@ TEST_CASE("Trials: a kind alone, and what it takes to say nothing") {
   REQUIRE(results.of(TrialKind::io).trials == 3);
   REQUIRE(results.of(TrialKind::full).trials == 0);
   REQUIRE_FALSE(results.finding.has_value());
-  REQUIRE(mentions(results.untold, {"IO", "SYNTHETIC", "FULL"}));
+  REQUIRE(mentions(results.unreported, {"IO", "SYNTHETIC", "FULL"}));
 }
 
 TEST_CASE("Trials: a trial ends after its seconds, but not in a run of several ranks") {
@@ -365,7 +365,7 @@ TEST_CASE("Trials: of pulled batches: optionals, pointers, flags") {
 
 TEST_CASE("Trials: batches that can be had once only run without SYNTHETIC, which is said") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   OnePass<MoveOnly> loader(1000);
   int sum = 0;
@@ -376,7 +376,7 @@ TEST_CASE("Trials: batches that can be had once only run without SYNTHETIC, whic
   REQUIRE(sum > 0);
   REQUIRE(results_of(session).of(TrialKind::full).trials == 3);
   REQUIRE(results_of(session).of(TrialKind::synthetic).trials == 0);
-  REQUIRE(mentions(faults.text(), {"SYNTHETIC"}));
+  REQUIRE(mentions(errors.text(), {"SYNTHETIC"}));
 }
 
 TEST_CASE("Trials: a kept batch is copied outside of its step, unless the loop uses streams") {
@@ -441,7 +441,7 @@ TEST_CASE("Trials: data of one pass begin again by the program's function") {
 
 TEST_CASE("Trials: data that end for good cut the trials off, and what was whole counts") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   SECTION("within FULL") {
     OnePass<int> loader(130);
@@ -454,7 +454,7 @@ TEST_CASE("Trials: data that end for good cut the trials off, and what was whole
     REQUIRE(results.of(TrialKind::io).steps == 60);
     REQUIRE(results.of(TrialKind::full).trials == 2);
     REQUIRE(results.of(TrialKind::full).steps == 29);
-    REQUIRE(mentions(faults.text(), {"2", "FULL"}));
+    REQUIRE(mentions(errors.text(), {"2", "FULL"}));
   }
   SECTION("before the first batch") {
     for (auto&& batch : takt::trials(session, std::vector<int>(), all_trials())) { FAIL("a batch " << batch); }
@@ -470,7 +470,7 @@ TEST_CASE("Trials: data that end for good cut the trials off, and what was whole
 
 TEST_CASE("Trials: data that do not come back when they begin again say so, and name the cure of that") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   TrialOptions options = all_trials();
   std::string expected;
@@ -507,12 +507,12 @@ TEST_CASE("Trials: data that do not come back when they begin again say so, and 
     expected = "cannot be assigned";
   }
   REQUIRE(mentions(results_of(session).cut, {"1", "IO", "25", expected}));
-  REQUIRE(contains(faults.text(), results_of(session).cut));
+  REQUIRE(contains(errors.text(), results_of(session).cut));
 }
 
 TEST_CASE("Trials: a loop that is left, or thrown out of, ends its trials, and recording goes on") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   OnePass<int> loader(1000);
   const std::uint64_t before = takt_test::calls_of(session.snapshot(), "after trials");
@@ -542,7 +542,7 @@ TEST_CASE("Trials: a loop that is left, or thrown out of, ends its trials, and r
 
 TEST_CASE("Trials: with save and restore the loop goes on where it was") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   std::vector<int> batches(50);
   int weights = 0;
@@ -562,7 +562,7 @@ TEST_CASE("Trials: with save and restore the loop goes on where it was") {
   REQUIRE(batches[0] == 1);
   REQUIRE(results_of(session).went_on);
   REQUIRE(results_of(session).restored);
-  REQUIRE_FALSE(contains(faults.text(), "have moved"));
+  REQUIRE_FALSE(contains(errors.text(), "have moved"));
   // The next epoch is one without trials.
   for (auto&& batch : takt::trials(session, batches, options)) { weights += batch > 0 ? 1 : 0; }
   REQUIRE(weights == 100);
@@ -591,7 +591,7 @@ TEST_CASE("Trials: a loader that restore has put back is not reset behind that")
 
 TEST_CASE("Trials: going on without restore says what has moved") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   OnePass<int> loader(200);
   TrialOptions options = all_trials();
@@ -604,13 +604,13 @@ TEST_CASE("Trials: going on without restore says what has moved") {
   }
   REQUIRE(last == 199);
   REQUIRE(takt_test::calls_of(session.snapshot(), "Batch") == before + 39);
-  REQUIRE(mentions(faults.text(), {"160 steps", "161 batches"}));
-  REQUIRE_FALSE(contains(faults.text(), "nothing was trained"));
+  REQUIRE(mentions(errors.text(), {"160 steps", "161 batches"}));
+  REQUIRE_FALSE(contains(errors.text(), "nothing was trained"));
 }
 
 TEST_CASE("Trials: going on without restore does not say that a loader has moved that begins again") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   std::vector<int> batches(50);
   TrialOptions options = all_trials();
@@ -621,14 +621,14 @@ TEST_CASE("Trials: going on without restore does not say that a loader has moved
     step();
   }
   REQUIRE(steps == 160 + 50);
-  REQUIRE(mentions(faults.text(), {"161 batches"}));
-  REQUIRE_FALSE(contains(faults.text(), "the loader by"));
+  REQUIRE(mentions(errors.text(), {"161 batches"}));
+  REQUIRE_FALSE(contains(errors.text(), "the loader by"));
 }
 
 TEST_CASE("Trials: a loop that goes on and gets no batch says that nothing was trained, and why") {
   const bool pulled = GENERATE(false, true);
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   TrialOptions options = all_trials();
   options.go_on = true;
@@ -657,12 +657,12 @@ TEST_CASE("Trials: a loop that goes on and gets no batch says that nothing was t
   }
   REQUIRE(steps == 160);
   REQUIRE(results_of(session).cut.empty());
-  REQUIRE(mentions(faults.text(), {"nothing was trained", "161 batches", cure}));
+  REQUIRE(mentions(errors.text(), {"nothing was trained", "161 batches", cure}));
 }
 
 TEST_CASE("Trials: if a loader cannot begin again, fewer steps are the cure of a loop that gets no batch") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   TrialOptions options = all_trials();
   options.go_on = true;
@@ -674,12 +674,12 @@ TEST_CASE("Trials: if a loader cannot begin again, fewer steps are the cure of a
     step();
   }
   REQUIRE(steps == 160);
-  REQUIRE(contains(faults.text(), "cannot be assigned"));
+  REQUIRE(contains(errors.text(), "cannot be assigned"));
 }
 
 TEST_CASE("Trials: a loop that was to go on and whose data end in its trials says that nothing was trained") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   TrialOptions options = all_trials();
   options.go_on = GENERATE(true, false);
@@ -694,14 +694,14 @@ TEST_CASE("Trials: a loop that was to go on and whose data end in its trials say
   loader.rewind(10);
   for (auto&& batch : takt::trials(session, loader, options)) { entered += 1 + batch * 0; }
   REQUIRE(entered == before);
-  REQUIRE(contains(faults.text(), "nothing was trained") == options.go_on);
+  REQUIRE(contains(errors.text(), "nothing was trained") == options.go_on);
 }
 
 TEST_CASE("Trials: that are still open at the end of the run are told, with the cure") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
-  const char* const told = "still open";
+  const char* const reported = "still open";
   int entered = 0;
   const auto pull_some = [&](auto& trials) {
     while (trials.next([] { return true; })) {
@@ -712,10 +712,10 @@ TEST_CASE("Trials: that are still open at the end of the run are told, with the 
   SECTION("the object outlives its loop") {
     auto trials = takt::trials(session, all_trials());
     pull_some(trials);
-    REQUIRE_FALSE(contains(faults.text(), told));
+    REQUIRE_FALSE(contains(errors.text(), reported));
     session.close();
-    REQUIRE(contains(faults.text(), told));
-    REQUIRE(mentions(faults.text(), {"takt::trials()"}));
+    REQUIRE(contains(errors.text(), reported));
+    REQUIRE(mentions(errors.text(), {"takt::trials()"}));
   }
   SECTION("it ends with its loop") {
     {
@@ -723,19 +723,19 @@ TEST_CASE("Trials: that are still open at the end of the run are told, with the 
       pull_some(trials);
     }
     session.close();
-    REQUIRE_FALSE(contains(faults.text(), told));
+    REQUIRE_FALSE(contains(errors.text(), reported));
   }
   SECTION("the trials came to their end") {
     auto trials = takt::trials(session, all_trials());
     while (trials.next([] { return true; })) { step(); }
     session.close();
-    REQUIRE_FALSE(contains(faults.text(), told));
+    REQUIRE_FALSE(contains(errors.text(), reported));
   }
 }
 
 TEST_CASE("Trials: a pull loop goes on, too") {
   const VirtualTime time;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   Session session("trials", by_hand());
   int left = 30;
   TrialOptions options = all_trials();
@@ -911,7 +911,7 @@ TEST_CASE("Trials: where the kept batch lies is what the program says") {
 // Options
 
 TEST_CASE("Trials: options come from the environment, and what is not understood is reported") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   support::ScopedEnvironment environment({{"TAKT_TRIALS", "io,full"}, {"TAKT_TRIALS_STEPS", "7"}});
   environment.set("TAKT_TRIALS_SECONDS", "3");
   environment.set("TAKT_TRIALS_GO_ON", "1");
@@ -925,7 +925,7 @@ TEST_CASE("Trials: options come from the environment, and what is not understood
   environment.set("TAKT_TRIALS", "all");
   REQUIRE(TrialOptions::from_env().synthetic);
   REQUIRE(takt::SessionOptions::from_env().files);  // which knows the names
-  REQUIRE(faults.lines().empty());
+  REQUIRE(errors.lines().empty());
   for (const char* wrong : {"FULL", "io,", "io;full", "everything", ","}) {
     environment.set("TAKT_TRIALS", wrong);
     REQUIRE_FALSE(TrialOptions::from_env().any());
@@ -935,8 +935,8 @@ TEST_CASE("Trials: options come from the environment, and what is not understood
   options = TrialOptions::from_env();
   REQUIRE(options.steps == 100);
   REQUIRE(options.time_limit == std::chrono::seconds(10));
-  REQUIRE(line_mentions(faults.text(), {"TAKT_TRIALS=FULL", "io", "synthetic", "full"}));
-  REQUIRE(line_mentions(faults.text(), {"TAKT_TRIALS_STEPS=100001", "1", "100000"}));
+  REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS=FULL", "io", "synthetic", "full"}));
+  REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS_STEPS=100001", "1", "100000"}));
 }
 
 TEST_CASE("Trials: options that cannot be are an error that names the cure") {

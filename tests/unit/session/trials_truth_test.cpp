@@ -71,7 +71,7 @@ struct Score {
   int right_intervals = 0;
   int without = 0;
   int clear = 0;  ///< cases in which it is clear what is to be told
-  int told = 0;
+  int reported = 0;
   int wrong = 0;
   std::string wrongs;
 
@@ -83,7 +83,7 @@ struct Score {
     if (!expected) { return; }
     ++clear;
     if (!results.finding) { return; }
-    ++told;
+    ++reported;
     if (results.finding->what == *expected) { return; }
     if (results.finding->what == "partial_overlap" && *expected == "no_overlap" && true_overlap(truth) > 0) { return; }
     ++wrong;
@@ -130,12 +130,12 @@ Score score_of_all(int steps, int times) {
 TEST_CASE("Trials, truth: rates lie within their intervals, and the sentence is right, for loaders of all sorts") {
   const Score score = score_of_all(100, 2);
   INFO(score.right_intervals << " of " << score.intervals << " intervals hold the truth, " << score.without
-                             << " rates have none; " << score.told << " of " << score.clear << " told, " << score.wrong
-                             << " wrong\n"
+                             << " rates have none; " << score.reported << " of " << score.clear << " told, "
+                             << score.wrong << " wrong\n"
                              << score.wrongs);
   CHECK(score.right_intervals >= score.intervals * 93 / 100);
   CHECK(score.without <= 10);  // of 1 080: by chance their windows are alike
   CHECK(score.clear > 300);
-  CHECK(score.told >= score.clear * 97 / 100);
+  CHECK(score.reported >= score.clear * 97 / 100);
   CHECK(score.wrong == 0);
 }

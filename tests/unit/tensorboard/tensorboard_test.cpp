@@ -6,7 +6,7 @@
 #include "tensorboard/tensorboard_run.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/sample_job.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
@@ -122,7 +122,7 @@ TEST_CASE("TensorBoard: a file is there before the first value, and holds whole 
   CHECK(rig.messages() == 1);
   CHECK(exists(rig.snapshot.run.directory + "/" + takt::detail::kTensorboard.lease));
   CHECK(mode_of(rig.file()) == 0600);
-  CHECK(mode_of(folder_part(rig.file())) == 0700);
+  CHECK(mode_of(directory_part(rig.file())) == 0700);
   CHECK(rig.show(exporter, 1) == ExportResult::ok);
   CHECK(rig.messages() == 2);
   CHECK(rig.show(exporter, std::numeric_limits<double>::quiet_NaN()) == ExportResult::ok);
@@ -140,12 +140,12 @@ TEST_CASE("TensorBoard: a file is there before the first value, and holds whole 
 TEST_CASE("TensorBoard: what the disk does not take is written when it does, and beyond a bound all of it is counted") {
   TensorboardRig rig;
   CHECK(in_child([&] {
-          support::CaughtFaults faults;
+          support::CaughtErrors errors;
           TensorboardExporter exporter(rig.options);
           exporter.begin(rig.snapshot);
           limit_file_size(70);  // in the middle of a record
           if (rig.show(exporter, 1) != ExportResult::ok || rig.show(exporter, 2) != ExportResult::ok) { return 1; }
-          if (faults.lines().size() != 1 || !contains(faults.text(), "What is missing is kept")) { return 2; }
+          if (errors.lines().size() != 1 || !contains(errors.text(), "What is missing is kept")) { return 2; }
           if (exporter.flush(milliseconds(0))) { return 3; }
           limit_file_size(0);
           return rig.show(exporter, 3) == ExportResult::ok && exporter.shutdown(milliseconds(0)) ? 0 : 4;
@@ -153,15 +153,15 @@ TEST_CASE("TensorBoard: what the disk does not take is written when it does, and
   CHECK(rig.messages() == 4);
 
   CHECK(in_child([&] {
-          support::CaughtFaults faults;
+          support::CaughtErrors errors;
           TensorboardRun run(false, 100);
-          run.create(std::make_shared<FolderFiles>(rig.scratch.path("")), "small", rig.snapshot.run);
+          run.create(std::make_shared<DirectoryFiles>(rig.scratch.path("")), "small", rig.snapshot.run);
           limit_file_size(70);
           rig.snapshot.metrics = {{0, std::string(200, 'x'), 1, 0, 0}};
           const bool taken = run.take(rig.snapshot);
           limit_file_size(0);
           const bool later = run.take(rig.snapshot) || run.flush();
-          return !taken && !later && contains(faults.text(), "Nothing more is written") && faults.lines().size() == 1
+          return !taken && !later && contains(errors.text(), "Nothing more is written") && errors.lines().size() == 1
                      ? 0
                      : 1;
         }) == 0);
@@ -169,27 +169,27 @@ TEST_CASE("TensorBoard: what the disk does not take is written when it does, and
 
 TEST_CASE("TensorBoard: where the file is removed one line says so, and what is shown from then on is counted") {
   TensorboardRig rig;
-  support::CaughtFaults faults;
+  support::CaughtErrors errors;
   TensorboardExporter exporter(rig.options);
   CHECK(rig.show(exporter, 1) == ExportResult::ok);
-  std::filesystem::remove_all(folder_part(rig.file()));
+  std::filesystem::remove_all(directory_part(rig.file()));
   CHECK(rig.show(exporter, 2) == ExportResult::drop);
   CHECK(rig.show(exporter, 3) == ExportResult::drop);
   CHECK_FALSE(exporter.shutdown(milliseconds(60'000)));
-  CHECK(faults.lines().size() == 1);
-  CHECK(contains(faults.text(), "takt sync --to tensorboard"));
+  CHECK(errors.lines().size() == 1);
+  CHECK(contains(errors.text(), "takt sync --to tensorboard"));
 }
 
 TEST_CASE("TensorBoard: links and files that are there are left alone") {
   TensorboardRig rig;
-  support::CaughtFaults faults;
+  support::CaughtErrors errors;
   const std::string outside = rig.scratch.path("outside");
   REQUIRE(::mkdir(outside.c_str(), 0700) == 0);
   REQUIRE(::symlink(outside.c_str(), (rig.snapshot.run.directory + "/tensorboard").c_str()) == 0);
   {
     TensorboardExporter exporter(rig.options);
     CHECK(rig.show(exporter, 1) == ExportResult::drop);
-    CHECK(contains(faults.text(), "TensorBoard"));
+    CHECK(contains(errors.text(), "TensorBoard"));
   }
   CHECK(std::filesystem::is_empty(outside));
   std::filesystem::remove(rig.snapshot.run.directory + "/tensorboard");
@@ -200,9 +200,9 @@ TEST_CASE("TensorBoard: links and files that are there are left alone") {
   CHECK(read_text(rig.file()) == "precious");
 }
 
-TEST_CASE("TensorBoard: in a folder of one's own each process has a folder, whatever the run is called") {
+TEST_CASE("TensorBoard: in a directory of one's own each process has a directory, whatever the run is called") {
   TensorboardRig rig;
-  support::CaughtFaults faults;
+  support::CaughtErrors errors;
   rig.options.directory = rig.scratch.path("a/log dir");
   TensorboardExporter exporter(rig.options);
   CHECK(rig.show(exporter, 1) == ExportResult::ok);
@@ -211,47 +211,47 @@ TEST_CASE("TensorBoard: in a folder of one's own each process has a folder, what
   CHECK(mode_of(rig.options.directory) == 0700);
   std::string error;
   rig.snapshot.run.directory += "-1";  // of a second Session of the process
-  CHECK(tensorboard_folder(rig.options.directory, rig.snapshot.run, {}, error)->path() ==
+  CHECK(tensorboard_directory(rig.options.directory, rig.snapshot.run, {}, error)->path() ==
         rig.options.directory + "/digits-7/rank-0-0-42-1");
   rig.snapshot.run.directory.clear();
   rig.snapshot.run.attempt = 3;
-  CHECK(tensorboard_folder(rig.options.directory, rig.snapshot.run, {}, error)->path() ==
+  CHECK(tensorboard_directory(rig.options.directory, rig.snapshot.run, {}, error)->path() ==
         rig.options.directory + "/digits-7/rank-0-3-42");
   CHECK(error.empty());
   for (const char* const id : {"..", "../x", "", "a/b"}) {
     rig.snapshot.run.id = id;
     error.clear();
-    tensorboard_folder(rig.options.directory, rig.snapshot.run, {}, error);
-    CHECK(contains(error, "cannot make the folder"));
+    tensorboard_directory(rig.options.directory, rig.snapshot.run, {}, error);
+    CHECK(contains(error, "cannot make the directory"));
   }
   CHECK_FALSE(exists(rig.scratch.path("a/x")));
 }
 
 TEST_CASE("TensorBoard: rank 1 writes only where all ranks are to, and a second exporter does not") {
   TensorboardRig rig;
-  support::CaughtFaults faults;
+  support::CaughtErrors errors;
   rig.snapshot.run.rank = 1;
   TensorboardExporter silent(rig.options);
   CHECK(rig.show(silent, 1) == ExportResult::ok);
   CHECK(silent.shutdown(milliseconds(0)));
-  CHECK_FALSE(exists(folder_part(rig.file())));
-  CHECK(faults.text().empty());
+  CHECK_FALSE(exists(directory_part(rig.file())));
+  CHECK(errors.text().empty());
   rig.options.all_ranks = true;
   TensorboardExporter speaking(rig.options);
   TensorboardExporter second(rig.options);
   CHECK(rig.show(speaking, 1) == ExportResult::ok);
   CHECK(rig.show(second, 1) == ExportResult::drop);
   CHECK(rig.messages() == 2);
-  CHECK(faults.lines().size() == 1);
+  CHECK(errors.lines().size() == 1);
 }
 
-TEST_CASE("TensorBoard: without a folder one line says what to set") {
+TEST_CASE("TensorBoard: without a directory one line says what to set") {
   TensorboardRig rig;
-  support::CaughtFaults faults;
+  support::CaughtErrors errors;
   rig.snapshot.run.directory.clear();
   TensorboardExporter exporter(rig.options);
   CHECK(rig.show(exporter, 1) == ExportResult::drop);
-  CHECK(contains(faults.text(), "set TAKT_TENSORBOARD_DIR"));
+  CHECK(contains(errors.text(), "set TAKT_TENSORBOARD_DIR"));
 }
 
 TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or not at all") {
@@ -260,15 +260,15 @@ TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or no
   rig.snapshot.finished = true;
   rig.snapshot.job = shared_job(4);
   CHECK(in_child([&] {
-          support::CaughtFaults faults;
+          support::CaughtErrors errors;
           TensorboardRun run(false);
-          const auto folder = std::make_shared<FolderFiles>(rig.scratch.path(""));
-          run.create(folder, tensorboard_file(rig.snapshot.run, false), rig.snapshot.run);
+          const auto directory = std::make_shared<DirectoryFiles>(rig.scratch.path(""));
+          run.create(directory, tensorboard_file(rig.snapshot.run, false), rig.snapshot.run);
           limit_file_size(700);  // which the other file keeps to
           const bool taken = run.take(rig.snapshot) && run.flush();
           limit_file_size(0);
-          const std::size_t files = folder->names().size();
-          return !taken ? 1 : run.sync() ? 2 : files != 2 ? 3 : contains(faults.text(), "-total-ranks-0000004") ? 0 : 4;
+          const std::size_t files = directory->names().size();
+          return !taken ? 1 : run.sync() ? 2 : files != 2 ? 3 : contains(errors.text(), "-total-ranks-0000004") ? 0 : 4;
         }) == 0);
   TensorboardExporter exporter(rig.options);
   exporter.begin(rig.snapshot);
@@ -284,13 +284,13 @@ TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or no
 
 TEST_CASE("TensorBoard: figures over more ranks take the place of those over fewer, and of nothing else") {
   TensorboardRig rig;
-  const auto folder = std::make_shared<FolderFiles>(rig.scratch.path("rank-0-0-42"));
+  const auto directory = std::make_shared<DirectoryFiles>(rig.scratch.path("rank-0-0-42"));
   const std::string stem = tensorboard_file(rig.snapshot.run, false) + "-total-ranks-";
   const std::vector<std::string> others = {stem + "xxxxxxx", stem + "99999999", stem,
                                            "events.out.tfevents.1.takt-total-ranks-0000001"};
-  for (const std::string& each : others) { write_text(folder->path(each), "of somebody else"); }
+  for (const std::string& each : others) { write_text(directory->path(each), "of somebody else"); }
   TensorboardRun run(false);
-  run.create(folder, tensorboard_file(rig.snapshot.run, false), rig.snapshot.run);
+  run.create(directory, tensorboard_file(rig.snapshot.run, false), rig.snapshot.run);
   rig.snapshot.finished = true;
   CHECK(run.take(rig.snapshot));
   const auto give = [&](std::uint32_t ranks) {
@@ -299,12 +299,12 @@ TEST_CASE("TensorBoard: figures over more ranks take the place of those over few
   };
   give(9);
   give(10);
-  CHECK_FALSE(folder->may_exist(stem + "0000009"));
-  const std::string of_ten = read_text(folder->path(stem + "0000010"));
+  CHECK_FALSE(directory->may_exist(stem + "0000009"));
+  const std::string of_ten = read_text(directory->path(stem + "0000010"));
   CHECK(messages_of(of_ten).size() == 21);
   give(10);
   give(3);
-  CHECK(read_text(folder->path(stem + "0000010")) == of_ten);
-  CHECK(folder->names().size() == 2 + others.size());
-  for (const std::string& each : others) { CHECK(read_text(folder->path(each)) == "of somebody else"); }
+  CHECK(read_text(directory->path(stem + "0000010")) == of_ten);
+  CHECK(directory->names().size() == 2 + others.size());
+  for (const std::string& each : others) { CHECK(read_text(directory->path(each)) == "of somebody else"); }
 }

@@ -101,7 +101,7 @@ TEST_CASE("what is no file is no lease, and stays as it is") {
   write_text(scratch.path("victim"), this_host() + " " + std::to_string(kNobody) + "\n");
   const std::string file = scratch.path("lease");
   SECTION("pipe") { REQUIRE(::mkfifo(file.c_str(), 0600) == 0); }
-  SECTION("folder") { REQUIRE(::mkdir(file.c_str(), 0700) == 0); }
+  SECTION("directory") { REQUIRE(::mkdir(file.c_str(), 0700) == 0); }
   SECTION("link") { REQUIRE(::symlink("victim", file.c_str()) == 0); }
   struct stat before = {};
   struct stat after = {};

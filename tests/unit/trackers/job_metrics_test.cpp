@@ -90,7 +90,7 @@ TEST_CASE("Job metrics: there are as many however many ranks there are, of the p
     std::set<std::string> names;
     for (const auto& [name, value] : by_name(job_metrics(large_job(ranks)))) { names.insert(name); }
     INFO(ranks << " ranks");
-    CHECK(names.size() == 2 + 6 * takt::detail::kMostJobPaths);
+    CHECK(names.size() == 2 + 6 * takt::detail::kMaxJobPaths);
     CHECK(names.count("total/ranks/time/Batch/39/mean_s") == 1);
     CHECK(names.count("total/ranks/time/Batch/25/mean_s") == 1);
     CHECK(names.count("total/ranks/time/Batch/24/mean_s") == 0);

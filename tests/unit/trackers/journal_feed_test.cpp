@@ -4,7 +4,7 @@
 
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
@@ -26,10 +26,10 @@ namespace {
 constexpr takt::detail::Tracker kTracker{"abacus", "Abacus", "takt sync --to abacus", "abacus.json", "abacus.lease"};
 
 /// Takes what is new to it.
-struct Taker : takt::detail::RunTaker {
+struct Consumer : takt::detail::RunConsumer {
   bool take(const Snapshot& snapshot) override {
     ++asked;
-    if (rows.size() >= most) { return false; }
+    if (rows.size() >= max) { return false; }
     for (const takt::Row& row : snapshot.rows) {
       if (row.sequence >= next_row()) { rows.push_back(row.sequence); }
     }
@@ -45,21 +45,21 @@ struct Taker : takt::detail::RunTaker {
   std::uint64_t next_row() const noexcept override { return rows.empty() ? 0 : rows.back() + 1; }
   std::uint64_t next_metric() const noexcept override { return metrics.empty() ? 0 : metrics.back() + 1; }
   std::uint64_t next_sample() const noexcept override { return samples.empty() ? 0 : samples.back() + 1; }
-  bool has_room() const noexcept override { return room; }
+  bool has_space() const noexcept override { return space; }
 
   Numbers rows;
   Numbers metrics;
   Numbers samples;
   bool finished = false;
-  bool room = true;
-  std::size_t most = 1'000'000;
+  bool space = true;
+  std::size_t max = 1'000'000;
   int asked = 0;
 };
 
 /// A run, its journal, and the feed of its exporter.
 struct JournalFeedRig {
   JournalFeedRig() {
-    REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+    REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
     add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
   }
   /// A snapshot with those that come next.
@@ -74,15 +74,15 @@ struct JournalFeedRig {
   }
   void write(const Snapshot& each) { REQUIRE(journal.export_snapshot(each) == takt::ExportResult::ok); }
 
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const Scratch scratch;
-  const std::string folder = scratch.path("rank-0-0-1");
-  takt::detail::JournalExporter journal{folder, plain_journal(20'000)};
+  const std::string directory = scratch.path("rank-0-0-1");
+  takt::detail::JournalExporter journal{directory, plain_journal(20'000)};
   Snapshot snapshot;
   std::uint64_t next_row = 0;
   std::uint64_t next_metric = 0;
-  Taker taker;
-  JournalFeed feed{taker, kTracker, folder};
+  Consumer consumer;
+  JournalFeed feed{consumer, kTracker, directory};
 };
 
 Numbers up_to(std::uint64_t end) {
@@ -104,11 +104,11 @@ TEST_CASE("journal feed: what an exporter was held up for comes from the journal
     if (period < 5 || period >= 12) { CHECK(rig.feed.take(now)); }
   }
   CHECK(rig.feed.deliver(soon()));
-  CHECK(rig.taker.rows == up_to(100));
-  CHECK(rig.taker.metrics == up_to(20));
-  CHECK(rig.taker.finished);
-  CHECK(rig.faults.lines().size() == 1);
-  CHECK(contains(rig.faults.text(), "Abacus"));
+  CHECK(rig.consumer.rows == up_to(100));
+  CHECK(rig.consumer.metrics == up_to(20));
+  CHECK(rig.consumer.finished);
+  CHECK(rig.errors.lines().size() == 1);
+  CHECK(contains(rig.errors.text(), "Abacus"));
 }
 
 TEST_CASE("journal feed: samples that an exporter was held up for come from the journal, where nothing else lacks") {
@@ -120,8 +120,8 @@ TEST_CASE("journal feed: samples that an exporter was held up for come from the 
     if (second < 5 || second >= 12) { CHECK(rig.feed.take(now)); }
   }
   CHECK(rig.feed.deliver(soon()));
-  CHECK(rig.taker.samples == up_to(80));
-  CHECK(rig.taker.finished);
+  CHECK(rig.consumer.samples == up_to(80));
+  CHECK(rig.consumer.finished);
 }
 
 TEST_CASE("journal feed: without room what comes waits in the journal, and memory is left alone") {
@@ -129,20 +129,20 @@ TEST_CASE("journal feed: without room what comes waits in the journal, and memor
   const Snapshot first = rig.next(5, 0);
   rig.write(first);
   rig.feed.take(first);
-  rig.taker.room = false;
+  rig.consumer.space = false;
   for (int period = 0; period < 10; ++period) {
     const Snapshot now = rig.next(5, 0, period == 9);
     rig.write(now);
     rig.feed.take(now);
     CHECK(rig.feed.is_behind());
   }
-  CHECK(rig.taker.rows == up_to(5));
-  CHECK(contains(rig.faults.text(), "takt sync --to abacus " + rig.folder));
-  rig.taker.room = true;
+  CHECK(rig.consumer.rows == up_to(5));
+  CHECK(contains(rig.errors.text(), "takt sync --to abacus " + rig.directory));
+  rig.consumer.space = true;
   CHECK(rig.feed.deliver(soon()));
   CHECK_FALSE(rig.feed.is_behind());
-  CHECK(rig.taker.rows == up_to(55));
-  CHECK(rig.taker.finished);
+  CHECK(rig.consumer.rows == up_to(55));
+  CHECK(rig.consumer.finished);
 }
 
 TEST_CASE("journal feed: a metric that was first shown while rows came from the journal is not passed over") {
@@ -168,8 +168,8 @@ TEST_CASE("journal feed: a metric that was first shown while rows came from the 
   rig.write(end);
   rig.feed.take(end);
   CHECK(rig.feed.deliver(soon()));
-  CHECK(rig.taker.rows == up_to(12));
-  CHECK(rig.taker.metrics == up_to(2));
+  CHECK(rig.consumer.rows == up_to(12));
+  CHECK(rig.consumer.metrics == up_to(2));
 }
 
 TEST_CASE("journal feed: an exporter that was there at the start is held up before its first row, too") {
@@ -182,8 +182,8 @@ TEST_CASE("journal feed: an exporter that was there at the start is held up befo
   rig.write(first_shown);
   rig.feed.take(first_shown);
   CHECK(rig.feed.deliver(soon()));
-  CHECK(rig.taker.rows == up_to(15));
-  CHECK(rig.taker.metrics == up_to(3));
+  CHECK(rig.consumer.rows == up_to(15));
+  CHECK(rig.consumer.metrics == up_to(3));
 }
 
 TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal nobody waits") {
@@ -194,9 +194,9 @@ TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal
   const Snapshot first_shown = rig.next(5, 1);
   rig.feed.take(first_shown);
   CHECK_FALSE(rig.feed.is_behind());
-  CHECK(rig.taker.rows == Numbers{5, 6, 7, 8, 9});
+  CHECK(rig.consumer.rows == Numbers{5, 6, 7, 8, 9});
 
-  Taker alone;
+  Consumer alone;
   JournalFeed memory(alone, kTracker, "");
   memory.take(first_shown);
   rig.next(5, 1);
@@ -205,7 +205,7 @@ TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal
   CHECK(memory.deliver(soon()));
   CHECK(alone.rows == Numbers{5, 6, 7, 8, 9, 15, 16, 17, 18, 19});
   CHECK(alone.finished);
-  CHECK(rig.faults.text().empty());
+  CHECK(rig.errors.text().empty());
 }
 
 TEST_CASE("journal feed: who has given up while it read the journal is not asked again, nor waited for") {
@@ -214,11 +214,11 @@ TEST_CASE("journal feed: who has given up while it read the journal is not asked
   rig.write(first);
   CHECK(rig.feed.take(first));
   for (int period = 0; period < 8; ++period) { rig.write(rig.next(5, 0)); }
-  rig.taker.most = 5;
+  rig.consumer.max = 5;
   CHECK_FALSE(rig.feed.take(rig.next(5, 0)));
   CHECK(rig.feed.is_behind());
-  const int asked = rig.taker.asked;
+  const int asked = rig.consumer.asked;
   CHECK_FALSE(rig.feed.take(rig.next(5, 0, true)));
   CHECK_FALSE(rig.feed.deliver(std::chrono::steady_clock::time_point::max()));
-  CHECK(rig.taker.asked == asked);
+  CHECK(rig.consumer.asked == asked);
 }

@@ -5,7 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/scratch.hpp"
 
 #include <memory>
@@ -128,7 +128,7 @@ TEST_CASE(
   rig.script.begins = false;
   const auto third = rig.delivery();
   third->begin(rig.snapshot);
-  CHECK(rig.script.claim == Claim::begun);
+  CHECK(rig.script.claim == Claim::started);
   CHECK(rig.script.why == kLiveDeliveryTracker.cursor_file(rig.snapshot.run.directory));
   rig.script.calls.clear();
   CHECK(third->export_snapshot(rig.snapshot) == ExportResult::ok);

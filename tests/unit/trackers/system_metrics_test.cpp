@@ -15,9 +15,9 @@
 #include <vector>
 
 using namespace takt_test;
-using takt::Meter;
 using takt::Quantity;
 using takt::Sample;
+using takt::Sensor;
 using takt::detail::SystemMetric;
 using takt::detail::SystemMetrics;
 
@@ -26,29 +26,29 @@ namespace {
 constexpr std::int64_t kSystemMetricsSecond = 1'000'000'000;
 constexpr std::int64_t kWindow = 10 * kSystemMetricsSecond;
 
-std::vector<SystemMetric> named(const Meter& meter) {
-  return {{meter.name + "/power", Quantity::power, 1e-3}, {meter.name + "/cpu", Quantity::cpu_time, 100.0 / 8}};
+std::vector<SystemMetric> named(const Sensor& sensor) {
+  return {{sensor.name + "/power", Quantity::power, 1e-3}, {sensor.name + "/cpu", Quantity::cpu_time, 100.0 / 8}};
 }
 
 /// A process of which power and processor time are told.
 struct SystemMetricsRig {
-  SystemMetricsRig() { add_meter("process"); }
+  SystemMetricsRig() { add_sensor("process"); }
 
-  void add_meter(const std::string& name) {
-    snapshot.meters.push_back(meter_of(Meter::Kind::process, name, {Quantity::power, Quantity::cpu_time}));
+  void add_sensor(const std::string& name) {
+    snapshot.sensors.push_back(sensor_of(Sensor::Kind::process, name, {Quantity::power, Quantity::cpu_time}));
   }
   /// Keeps what is known by it. Returns how much that is.
-  std::size_t add(std::int64_t time_ns, std::int64_t power, std::int64_t cpu_ns, std::uint32_t meter = 0) {
+  std::size_t add(std::int64_t time_ns, std::int64_t power, std::int64_t cpu_ns, std::uint32_t sensor = 0) {
     Sample sample;
-    sample.meter = meter;
+    sample.sensor = sensor;
     sample.time_ns = time_ns;
     sample.values = {power, cpu_ns};
-    const auto told = metrics.add(snapshot, sample);
-    for (const SystemMetrics::Value& each : told) {
+    const auto reported = metrics.add(snapshot, sample);
+    for (const SystemMetrics::Value& each : reported) {
       CHECK(each.end_ns == (each.window + 1) * kWindow);
       values[each.name][each.window] = each.value;
     }
-    return told.size();
+    return reported.size();
   }
 
   takt::Snapshot snapshot;
@@ -108,8 +108,8 @@ TEST_CASE("system metrics: what nobody measured has no value") {
 
 TEST_CASE("system metrics: of two meters with one name, such as two slices of a GPU, the first one has it") {
   SystemMetricsRig rig;
-  rig.add_meter("process");
-  rig.add_meter("other");
+  rig.add_sensor("process");
+  rig.add_sensor("other");
   for (const std::int64_t second : {0, 9, 10}) {
     rig.add(second * kSystemMetricsSecond, 1000, 0, 1);
     rig.add(second * kSystemMetricsSecond, 9000, 0, 0);
@@ -120,18 +120,18 @@ TEST_CASE("system metrics: of two meters with one name, such as two slices of a 
 }
 
 TEST_CASE("system metrics: samples of no meter, of another shape, or of an impossible time are passed over") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   SystemMetricsRig rig;
-  CHECK(rig.add(kMost, 1000, 0) == 0);
+  CHECK(rig.add(kMax, 1000, 0) == 0);
   CHECK(rig.add(-kSystemMetricsSecond, 1000, 0) == 0);
-  CHECK(rig.add(15 * kSystemMetricsSecond, 1000, -kMost) == 0);
+  CHECK(rig.add(15 * kSystemMetricsSecond, 1000, -kMax) == 0);
   CHECK(rig.add(5 * kSystemMetricsSecond, 9000, 0) == 0);
-  CHECK(rig.add(16 * kSystemMetricsSecond, 1000, kMost, 7) == 0);
+  CHECK(rig.add(16 * kSystemMetricsSecond, 1000, kMax, 7) == 0);
   Sample sample;
   sample.time_ns = 17 * kSystemMetricsSecond;
   sample.values = {1, 2, 3};
   CHECK(rig.metrics.add(rig.snapshot, sample).empty());
-  rig.add(18 * kSystemMetricsSecond, 3000, kMost);
-  CHECK(rig.add(kMost - 2 * kWindow, 0, 0) == 2);
+  rig.add(18 * kSystemMetricsSecond, 3000, kMax);
+  CHECK(rig.add(kMax - 2 * kWindow, 0, 0) == 2);
   CHECK(rig.values["process/power"].at(1) == 2);
 }

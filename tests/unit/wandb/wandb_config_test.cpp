@@ -5,7 +5,7 @@
 #include <takt/error.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
@@ -90,7 +90,7 @@ TEST_CASE("W&B options: modes, old names of them, and what is none") {
                                                                 {"offline", WandbMode::offline},
                                                                 {"dryrun", WandbMode::offline},
                                                                 {"disabled", WandbMode::disabled}};
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   for (const auto& [word, mode] : modes) {
     INFO(word);
     const support::ScopedEnvironment environment({{"WANDB_MODE", word}});
@@ -100,26 +100,26 @@ TEST_CASE("W&B options: modes, old names of them, and what is none") {
     const support::ScopedEnvironment environment({{"WANDB_DISABLED", "true"}, {"WANDB_MODE", "online"}});
     CHECK(WandbOptions::from_env().mode == WandbMode::disabled);
   }
-  CHECK(faults.text().empty());
+  CHECK(errors.text().empty());
   const support::ScopedEnvironment environment({{"WANDB_MODE", "shared"}});
   CHECK(WandbOptions::from_env().mode == WandbMode::online);
-  CHECK(mentions(faults.text(), {"WANDB_MODE=shared", "online", "offline", "disabled"}));
+  CHECK(mentions(errors.text(), {"WANDB_MODE=shared", "online", "offline", "disabled"}));
 }
 
 TEST_CASE("W&B options: what a run has to do with one of its id") {
   using takt::WandbResume;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   for (const auto& [word, meaning] : {std::pair{"allow", WandbResume::allow}, std::pair{"auto", WandbResume::allow},
                                       std::pair{"must", WandbResume::must}, std::pair{"never", WandbResume::never}}) {
     const support::ScopedEnvironment environment({{"WANDB_RESUME", word}, {"WANDB_RUN_ID", "x"}, {"NETRC", "/none"}});
     CHECK(WandbOptions::from_env().resume == meaning);
   }
-  CHECK(faults.text().empty());
+  CHECK(errors.text().empty());
   {
     const support::ScopedEnvironment environment({{"WANDB_RESUME", "auto"}, {"NETRC", "/none"}});
     CHECK(WandbOptions::from_env().resume == WandbResume::unset);
   }
-  CHECK(contains(faults.text(), "without a WANDB_RUN_ID"));
+  CHECK(contains(errors.text(), "without a WANDB_RUN_ID"));
   WandbOptions options;
   options.resume = WandbResume::must;
   CHECK(contains(problem_of(options), "WANDB_RUN_ID"));
@@ -132,7 +132,7 @@ TEST_CASE("W&B options: what a run has to do with one of its id") {
 }
 
 TEST_CASE("W&B options: what of the client's is not followed is named, once and without its value") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const support::ScopedEnvironment environment({{"WANDB_MODE", "offline"},
                                                 {"WANDB_CACHE_DIR", "/c"},
                                                 {"WANDB_PROJECT", "p"},
@@ -141,10 +141,10 @@ TEST_CASE("W&B options: what of the client's is not followed is named, once and 
                                                 {"WANDB_LABEL", "secret"}});
   WandbOptions::from_env();
   WandbOptions::from_env();
-  REQUIRE(faults.lines().size() == 1);
-  CHECK(mentions(faults.text(), {"WANDB_IGNORE_GLOBS, WANDB_LABEL"}));
-  CHECK_FALSE(contains(faults.text(), "secret"));
-  CHECK_FALSE(contains(faults.text(), "WANDB_PROJECT"));
+  REQUIRE(errors.lines().size() == 1);
+  CHECK(mentions(errors.text(), {"WANDB_IGNORE_GLOBS, WANDB_LABEL"}));
+  CHECK_FALSE(contains(errors.text(), "secret"));
+  CHECK_FALSE(contains(errors.text(), "WANDB_PROJECT"));
 }
 
 TEST_CASE("W&B options: what is told of program and code has the client's own switches") {
@@ -167,9 +167,9 @@ TEST_CASE("W&B options: what is told of program and code has the client's own sw
 TEST_CASE("W&B options: the key is not told") {
   const std::string key(40, 'k');
   const support::ScopedEnvironment environment({{"WANDB_API_KEY", key}, {"WANDB_PROJECT", "a/b"}});
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   CHECK_THROWS_WITH(WandbExporter::from_env(), !takt_test::containing("kkkk"));
-  CHECK_FALSE(contains(faults.text(), "kkkk"));
+  CHECK_FALSE(contains(errors.text(), "kkkk"));
 }
 
 TEST_CASE("W&B options that its server would not take are refused, saying what to do") {
@@ -235,11 +235,11 @@ TEST_CASE("W&B config: parameters are numbers where they look like them") {
 }
 
 TEST_CASE("W&B config: a value longer than W&B takes is cut between characters, and a line says so") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   std::string value = "x";
   for (int number = 0; number < 500'000; ++number) { value += "\xC3\xA9"; }
   CHECK(wandb_param("long one", value).size() == 999'999 + 2);
-  CHECK(mentions(faults.text(), {"\"long one\"", "megabyte"}));
+  CHECK(mentions(errors.text(), {"\"long one\"", "megabyte"}));
 }
 
 TEST_CASE("W&B config: what is new or changed, names with dots and slashes stay, reserved ones do not") {

@@ -6,7 +6,7 @@
 #include <takt/exporters/wandb.hpp>
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
 
@@ -66,7 +66,7 @@ TEST_CASE("A netrc is read as its own readers do") {
 TEST_CASE("The key comes from NETRC, ~/.netrc or ~/_netrc, for the host of the server alone") {
   const Scratch scratch;
   const support::ScopedEnvironment environment({{"HOME", scratch.path("")}, {"NETRC", ""}});
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   CHECK(wandb_netrc_key("").empty());
   write_text(scratch.path("_netrc"), kNetrc);
   ::chmod(scratch.path("_netrc").c_str(), 0600);
@@ -79,7 +79,7 @@ TEST_CASE("The key comes from NETRC, ~/.netrc or ~/_netrc, for the host of the s
   std::filesystem::create_symlink(scratch.path("dotfiles"), scratch.path(".netrc"));
   CHECK(wandb_netrc_key("").empty());
   CHECK(wandb_netrc_key("https://elsewhere.org:8080") == "x");
-  CHECK(faults.lines().empty());
+  CHECK(errors.lines().empty());
 }
 
 TEST_CASE("A netrc that others can read is used, and a line says how to change that, without the key") {
@@ -87,10 +87,10 @@ TEST_CASE("A netrc that others can read is used, and a line says how to change t
   write_text(scratch.path("mine"), kNetrc);
   ::chmod(scratch.path("mine").c_str(), 0640);
   const support::ScopedEnvironment environment({{"NETRC", scratch.path("mine")}});
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   CHECK(wandb_netrc_key("") == kKey);
-  CHECK(contains(faults.text(), "chmod 600"));
-  CHECK_FALSE(contains(faults.text(), kKey));
+  CHECK(contains(errors.text(), "chmod 600"));
+  CHECK_FALSE(contains(errors.text(), kKey));
 }
 
 TEST_CASE("A variable for the key goes before netrc, and offline asks for none") {
@@ -115,7 +115,7 @@ TEST_CASE("W&B options: those about the server are read") {
                                           {"WANDB_HTTP_TIMEOUT", "7.5"},
                                           {"WANDB_QUIET", "1"},
                                           {"NETRC", "/not/there"}});
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbOptions options = WandbOptions::from_env();
   CHECK(options.base_url == "https://wandb.example.org/");
   CHECK(options.username == "ada");
@@ -125,11 +125,11 @@ TEST_CASE("W&B options: those about the server are read") {
   CHECK(options.request_timeout.count() >= 7500);
   CHECK(options.request_timeout.count() <= 7501);
   CHECK(options.silent);
-  CHECK(faults.lines().empty());
+  CHECK(errors.lines().empty());
   environment.set("WANDB_HTTP_TIMEOUT", "soon");
   environment.set("WANDB_RESUME", "perhaps");
   environment.set("WANDB_IDENTITY_TOKEN_FILE", "/some/file");
   options = WandbOptions::from_env();
   CHECK(options.request_timeout.count() == 30'000);
-  CHECK(faults.lines().size() == 3);
+  CHECK(errors.lines().size() == 3);
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
 
 struct WandbRowsRig {
-  explicit WandbRowsRig(std::size_t most_bytes = 1000) : rows(kStart, most_bytes) {
+  explicit WandbRowsRig(std::size_t max_bytes = 1000) : rows(kStart, max_bytes) {
     points.keep_nans();
     points.keep_names();
   }

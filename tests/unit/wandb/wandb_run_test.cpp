@@ -4,10 +4,10 @@
 
 #include <takt/exporters/wandb.hpp>
 
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
@@ -46,9 +46,9 @@ constexpr std::uint64_t kExit = 18;
 constexpr std::uint64_t kHeader = 21;
 constexpr std::uint64_t kEnvironment = 26;
 
-std::vector<std::string> entries(const std::string& folder) {
+std::vector<std::string> entries(const std::string& directory) {
   std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) { found.push_back(entry.path().string()); }
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) { found.push_back(entry.path().string()); }
   return found;
 }
 
@@ -76,14 +76,14 @@ struct WandbRunRig {
   }
 
   /// Of the only run there is.
-  std::string folder() const {
-    const std::vector<std::string> folders = entries(scratch.path("wandb"));
-    REQUIRE(folders.size() == 1);
-    return folders[0];
+  std::string directory() const {
+    const std::vector<std::string> directories = entries(scratch.path("wandb"));
+    REQUIRE(directories.size() == 1);
+    return directories[0];
   }
   std::string log_file() const {
-    const std::string name = std::filesystem::path(folder()).filename().string();
-    return folder() + "/run-" + name.substr(name.rfind('-') + 1) + ".wandb";
+    const std::string name = std::filesystem::path(directory()).filename().string();
+    return directory() + "/run-" + name.substr(name.rfind('-') + 1) + ".wandb";
   }
   std::vector<WandbMessage> records() const {
     std::vector<WandbMessage> found;
@@ -128,8 +128,8 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
   CHECK(rig.records(kSummary).back().items().at("loss") == "0.25");
   CHECK(rig.records(kFiles).size() == 2);
   CHECK(rig.records(kExit)[0].numbers.count(1) == 0);
-  CHECK(contains(read_text(rig.folder() + "/files/takt/summary.json"), "digits-7"));
-  CHECK(exists(rig.folder() + "/files/takt/table.txt"));
+  CHECK(contains(read_text(rig.directory() + "/files/takt/summary.json"), "digits-7"));
+  CHECK(exists(rig.directory() + "/files/takt/table.txt"));
 }
 
 TEST_CASE("W&B run: what was logged, for whatever step, is in the log at the end of the period") {
@@ -208,21 +208,21 @@ TEST_CASE("W&B run: the output that the user names is attached, that of a killed
   rig.options.output_log = rig.scratch.path("out.txt");
   WandbExporter exporter(rig.options);
   rig.show(exporter);
-  CHECK_FALSE(exists(rig.folder() + "/files/output.log"));
+  CHECK_FALSE(exists(rig.directory() + "/files/output.log"));
   write_text(rig.options.output_log, "one\n");
   rig.show(exporter);
-  CHECK(read_text(rig.folder() + "/files/output.log") == "one\n");
-  CHECK(mode_of(rig.folder() + "/files/output.log") == 0600);
+  CHECK(read_text(rig.directory() + "/files/output.log") == "one\n");
+  CHECK(mode_of(rig.directory() + "/files/output.log") == 0600);
   write_text(rig.options.output_log, "one\ntwo\n");
   rig.snapshot.finished = true;
   rig.show(exporter);
   CHECK(exporter.shutdown(milliseconds(60'000)));
-  CHECK(read_text(rig.folder() + "/files/output.log") == "one\ntwo\n");
+  CHECK(read_text(rig.directory() + "/files/output.log") == "one\ntwo\n");
   CHECK(rig.records(kFiles).back().message(1).text(1) == "output.log");
 }
 
 TEST_CASE("W&B run: what is no file in the place of the output is neither waited for nor attached") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbRunRig rig;
   rig.options.output_log = rig.scratch.path("pipe");
   REQUIRE(::mkfifo(rig.options.output_log.c_str(), 0600) == 0);
@@ -230,25 +230,25 @@ TEST_CASE("W&B run: what is no file in the place of the output is neither waited
   rig.snapshot.finished = true;
   rig.show(exporter);
   CHECK(exporter.shutdown(milliseconds(60'000)));
-  CHECK_FALSE(exists(rig.folder() + "/files/output.log"));
-  CHECK(contains(faults.text(), "output_log"));
+  CHECK_FALSE(exists(rig.directory() + "/files/output.log"));
+  CHECK(contains(errors.text(), "output_log"));
 }
 
-TEST_CASE("W&B run: its folder has the name of W&B's own, and is the user's alone") {
+TEST_CASE("W&B run: its directory has the name of W&B's own, and is the user's alone") {
   ::setenv("TZ", "UTC-2", 1);
   ::tzset();
   WandbRunRig rig;
   rig.options.run_id = "abcd1234";
   WandbExporter exporter(rig.options);
   rig.show(exporter);
-  CHECK(rig.folder() == rig.scratch.path("") + "wandb/offline-run-20231115_001320-abcd1234");
+  CHECK(rig.directory() == rig.scratch.path("") + "wandb/offline-run-20231115_001320-abcd1234");
   CHECK(mode_of(rig.scratch.path("wandb")) == 0700);
-  CHECK(mode_of(rig.folder()) == 0700);
-  CHECK(mode_of(rig.folder() + "/files") == 0700);
+  CHECK(mode_of(rig.directory()) == 0700);
+  CHECK(mode_of(rig.directory() + "/files") == 0700);
   CHECK(mode_of(rig.log_file()) == 0600);
 }
 
-TEST_CASE("W&B run: a folder .wandb is used where there is one") {
+TEST_CASE("W&B run: a directory .wandb is used where there is one") {
   WandbRunRig rig;
   std::filesystem::create_directory(rig.scratch.path(".wandb"));
   WandbExporter exporter(rig.options);
@@ -272,7 +272,7 @@ TEST_CASE("W&B run: all that was shown is in the file before the next snapshot, 
 }
 
 TEST_CASE("W&B run: names that Takt or W&B keeps become others, and a line says which") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
   for (const char* const name : {"time/x", "total/y", "_step", "loss"}) {
@@ -282,9 +282,9 @@ TEST_CASE("W&B run: names that Takt or W&B keeps become others, and a line says 
   rig.show(exporter);
   rig.snapshot.finished = true;
   rig.show(exporter);
-  REQUIRE(faults.lines().size() == 1);
-  CHECK(contains(faults.text(), R"("time/x" is "user/time/x", "total/y" is "user/total/y", "_step" is "user/_step")"));
-  CHECK_FALSE(contains(faults.text(), "loss"));
+  REQUIRE(errors.lines().size() == 1);
+  CHECK(contains(errors.text(), R"("time/x" is "user/time/x", "total/y" is "user/total/y", "_step" is "user/_step")"));
+  CHECK_FALSE(contains(errors.text(), "loss"));
 }
 
 TEST_CASE("W&B run: a failed one exits with 1") {
@@ -333,19 +333,19 @@ TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it doe
     write_text(rig.scratch.path("run/trace.json"), "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
     CHECK(exporter.shutdown(milliseconds(60'000)));
     CHECK(rig.records(kFiles).size() == 3);
-    CHECK(read_text(rig.folder() + "/files/takt/trace.json") == "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
+    CHECK(read_text(rig.directory() + "/files/takt/trace.json") == "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
   }
   SECTION("not there") {
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     WandbExporter exporter(rig.options);
     rig.show(exporter);
     CHECK_FALSE(exporter.shutdown(milliseconds(50)));
-    CHECK(mentions(faults.text(), {"trace.json"}));
+    CHECK(mentions(errors.text(), {"trace.json"}));
     CHECK(rig.records().back().has(kExit));
   }
 }
 
-TEST_CASE("W&B run: two that begin in the same second have folders of their own") {
+TEST_CASE("W&B run: two that begin in the same second have directories of their own") {
   WandbRunRig rig;
   WandbExporter first(rig.options);
   WandbExporter second(rig.options);
@@ -359,31 +359,31 @@ TEST_CASE("W&B run: two of one id in the same second: the second one says what t
   rig.options.run_id = "mine";
   WandbExporter first(rig.options);
   WandbExporter second(rig.options);
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   CHECK(rig.show(first) == ExportResult::ok);
   CHECK(rig.show(second) == ExportResult::drop);
   CHECK(rig.show(second) == ExportResult::drop);
   CHECK_FALSE(second.shutdown(milliseconds(10)));
-  REQUIRE(faults.lines().size() == 1);
-  CHECK(mentions(faults.text(), {"WANDB_RUN_ID"}));
+  REQUIRE(errors.lines().size() == 1);
+  CHECK(mentions(errors.text(), {"WANDB_RUN_ID"}));
 }
 
-TEST_CASE("W&B run: a folder that cannot be made is one line that names the cure") {
+TEST_CASE("W&B run: a directory that cannot be made is one line that names the cure") {
   WandbRunRig rig;
   write_text(rig.scratch.path("file"), "");
   rig.options.directory = rig.scratch.path("file/below");
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbExporter exporter(rig.options);
   CHECK(rig.show(exporter) == ExportResult::drop);
   CHECK(rig.show(exporter) == ExportResult::drop);
-  REQUIRE(faults.lines().size() == 1);
-  CHECK(mentions(faults.text(), {"Not a directory", "WANDB_DIR"}));
+  REQUIRE(errors.lines().size() == 1);
+  CHECK(mentions(errors.text(), {"Not a directory", "WANDB_DIR"}));
 }
 
 TEST_CASE("W&B run: a full disk is one line, what is missing is written when there is room") {
   WandbRunRig rig;
   const int status = in_child([&] {
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     WandbExporter exporter(rig.options);
     rig.show(exporter);
     limit_file_size(600);
@@ -392,8 +392,8 @@ TEST_CASE("W&B run: a full disk is one line, what is missing is written when the
       if (rig.show(exporter) != ExportResult::ok) { return 1; }
     }
     if (exporter.flush(milliseconds(10))) { return 2; }
-    const std::string said = faults.text();
-    if (faults.lines().size() != 1 || !contains(said, "File too large; make room, or set WANDB_DIR")) { return 3; }
+    const std::string said = errors.text();
+    if (errors.lines().size() != 1 || !contains(said, "File too large; make room, or set WANDB_DIR")) { return 3; }
     limit_file_size(0);
     rig.snapshot.finished = true;
     rig.show(exporter);
@@ -407,7 +407,7 @@ TEST_CASE("W&B run: a full disk is one line, what is missing is written when the
 TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
   WandbRunRig rig;
   const int status = in_child([&] {
-    const support::CaughtFaults faults;
+    const support::CaughtErrors errors;
     takt::detail::WandbRun run(rig.options, 2'000);
     limit_file_size(600);
     std::int64_t taken = 0;
@@ -418,7 +418,7 @@ TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
     }
     if (taken < 5 || taken > 50) { return 1; }
     limit_file_size(0);
-    return contains(faults.text(), "Nothing more is written for W&B") && !run.finish({}) ? 0 : 2;
+    return contains(errors.text(), "Nothing more is written for W&B") && !run.finish({}) ? 0 : 2;
   });
   CHECK(status == 0);
   CHECK(read_text(rig.log_file()).size() == 600);
@@ -427,19 +427,19 @@ TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
 TEST_CASE("W&B run: online says once how to upload, and silent does not") {
   WandbRunRig rig;
   rig.options.mode = WandbMode::online;
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   SECTION("online") {
     WandbExporter exporter(rig.options);
     rig.show(exporter);
     rig.show(exporter);
-    REQUIRE(faults.lines().size() == 1);
-    CHECK(contains(faults.text(), "wandb sync " + rig.folder() + "\n"));
+    REQUIRE(errors.lines().size() == 1);
+    CHECK(contains(errors.text(), "wandb sync " + rig.directory() + "\n"));
   }
   SECTION("silent") {
     rig.options.silent = true;
     WandbExporter exporter(rig.options);
     rig.show(exporter);
-    CHECK(faults.lines().empty());
+    CHECK(errors.lines().empty());
   }
 }
 

@@ -6,7 +6,7 @@
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/wandb_reader.hpp"
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 #include "wandb/wandb_log.hpp"
 #include "wandb/wandb_replay.hpp"
 
@@ -17,8 +17,8 @@
 #include <vector>
 
 using namespace takt_test;
-using takt::Meter;
 using takt::Quantity;
+using takt::Sensor;
 using takt::detail::SystemMetric;
 using takt::detail::wandb_system_metrics;
 using takt::detail::WandbLog;
@@ -28,14 +28,14 @@ using takt::detail::WandbReplay;
 namespace {
 
 /// What a value comes to under each name.
-std::map<std::string, double> told_wandb(const Meter& meter) {
+std::map<std::string, double> reported_wandb(const Sensor& sensor) {
   const std::map<Quantity, double> values = {{Quantity::utilization, 870},
                                              {Quantity::power, 350'000},
                                              {Quantity::memory, 42.5e9},
                                              {Quantity::temperature, 65'000},
                                              {Quantity::clock, 1800}};
   std::map<std::string, double> found;
-  for (const SystemMetric& each : wandb_system_metrics(meter)) {
+  for (const SystemMetric& each : wandb_system_metrics(sensor)) {
     found[each.name] = (values.at(each.quantity) - each.less) * each.scale;
   }
   return found;
@@ -44,7 +44,7 @@ std::map<std::string, double> told_wandb(const Meter& meter) {
 }  // namespace
 
 TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B's own client") {
-  Meter gpu = sampled_gpu("cuda 0", 1);
+  Sensor gpu = sampled_gpu("cuda 0", 1);
   gpu.number = 3;  // in the machine
   gpu.reserved_bytes = 2'500'000'000;
   const std::map<std::string, double> whole = {{"gpu.3.gpu", 87},
@@ -54,7 +54,7 @@ TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B'
                                                {"gpu.3.smClock", 1800},
                                                {"gpu.3.memoryAllocatedBytes", 40e9},
                                                {"gpu.3.memoryAllocated", 40e9 / 85e9 * 100}};
-  const auto found = told_wandb(gpu);
+  const auto found = reported_wandb(gpu);
   CHECK(found.size() == whole.size());
   for (const auto& [name, value] : whole) {
     INFO(name);
@@ -62,33 +62,33 @@ TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B'
     CHECK(found.at(name) == Approx(value));
   }
   gpu.power_limit_mw.reset();
-  CHECK(told_wandb(gpu).size() == 6);
+  CHECK(reported_wandb(gpu).size() == 6);
 }
 
 TEST_CASE(
     "W&B system metrics: memory of NVIDIA's is told where the driver tells what it keeps for itself, and of no slice") {
-  Meter gpu = sampled_gpu("cuda 0", 1);
-  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
-  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
+  Sensor gpu = sampled_gpu("cuda 0", 1);
+  CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
+  CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
   gpu.reserved_bytes = 0;
-  CHECK(told_wandb(gpu).at("gpu.0.memoryAllocatedBytes") == Approx(42.5e9));
-  CHECK(told_wandb(gpu).at("gpu.0.memoryAllocated") == Approx(50));
+  CHECK(reported_wandb(gpu).at("gpu.0.memoryAllocatedBytes") == Approx(42.5e9));
+  CHECK(reported_wandb(gpu).at("gpu.0.memoryAllocated") == Approx(50));
   gpu.memory_bytes.reset();
-  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 1);
-  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
+  CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 1);
+  CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
   gpu.caveat = "a MIG slice";
-  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
+  CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
 }
 
 TEST_CASE("W&B system metrics: what its client measures otherwise has none of its names") {
-  const auto amd = told_wandb(sampled_gpu("hip 0", 1));
+  const auto amd = reported_wandb(sampled_gpu("hip 0", 1));
   CHECK(amd.size() == 4);
   CHECK(amd.at("gpu.0.powerWatts") == Approx(350));
   CHECK(amd.at("gpu.0.memoryAllocated") == Approx(50));
   CHECK(amd.count("gpu.0.temp") == 0);  // the memory's
-  for (const Meter& meter : sampled_system(1)) {
-    const auto found = told_wandb(meter);
-    CHECK(found.size() == (meter.kind == Meter::Kind::process ? 1 : 0));
+  for (const Sensor& sensor : sampled_system(1)) {
+    const auto found = reported_wandb(sensor);
+    CHECK(found.size() == (sensor.kind == Sensor::Kind::process ? 1 : 0));
     // Its MB has 1024 * 1024 bytes.
     if (!found.empty()) { CHECK(found.at("proc.memory.rssMB") == Approx(42.5e9 / 1'048'576)); }
   }
@@ -158,11 +158,11 @@ TEST_CASE("W&B system metrics: what an old log ends with stands behind them, and
   run.id = "r";
   run.host = "h";
   takt::detail::WandbOldLog found;
-  CHECK(takt::detail::wandb_old_log_fault(log, file, cursor, run, "id", found) == "");
+  CHECK(takt::detail::wandb_old_log_error(log, file, cursor, run, "id", found) == "");
   CHECK(found.rows_end == rows_end);
   CHECK(found.rows_records == 3);
   cursor.events = 2;
-  CHECK(contains(takt::detail::wandb_old_log_fault(log, file, cursor, run, "id", found), "1 line"));
+  CHECK(contains(takt::detail::wandb_old_log_error(log, file, cursor, run, "id", found), "1 line"));
 }
 
 TEST_CASE("W&B system metrics: a cursor keeps how far they were written and sent, and an older one has none") {

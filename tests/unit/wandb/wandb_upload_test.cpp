@@ -11,7 +11,7 @@
 #include "wandb/wandb_rows.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/fake_wandb.hpp"
 #include "support/mentions.hpp"
 #include "support/patience.hpp"
@@ -60,7 +60,7 @@ WandbTimes quick() {
   return times;
 }
 
-/// A log in a folder of its own, and who sends it.
+/// A log in a directory of its own, and who sends it.
 struct WandbUploadRig {
   explicit WandbUploadRig(FakeWandb::Fault fault = {}) : server(std::move(fault)) {
     std::filesystem::create_directories(scratch.path("run/files/takt"));
@@ -182,17 +182,17 @@ TEST_CASE("W&B upload: the key is sent to the server, and not to where files go"
 TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, and never overwritten then", "[timed]") {
   const WandbResume resume = GENERATE(WandbResume::allow, WandbResume::must, WandbResume::never);
   const bool has_run = GENERATE(false, true);
-  const bool begun = GENERATE(false, true);  // the one that is there
-  const support::CaughtFaults faults;
+  const bool started = GENERATE(false, true);  // the one that is there
+  const support::CaughtErrors errors;
   WandbUploadRig rig(once(
       "resume", [](FakeAnswer& answer) { answer.cut = true; }, 1));
   rig.server.has_run = has_run;
-  rig.server.begun = begun;
-  if (has_run && begun) { rig.server.before = {"{}", "{}"}; }
+  rig.server.started = started;
+  if (has_run && started) { rig.server.before = {"{}", "{}"}; }
   rig.options.resume = resume;
   rig.row(0);
   rig.end();
-  const bool is_there = has_run && begun;
+  const bool is_there = has_run && started;
   const bool sent = is_there ? resume != WandbResume::never : resume != WandbResume::must;
   CHECK(rig.deliver() == sent);
   CHECK(rig.upload().stopped() == !sent);
@@ -204,9 +204,9 @@ TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, a
   const Json variables = Json::parse(rig.server.of_kind("resume")[0].body)["variables"];
   CHECK(variables["name"] == "id");
   if (sent) { return; }
-  CHECK(contains(faults.text(), is_there ? "it has a run id" : "it has no run id"));
-  CHECK(contains(faults.text(), "wandb sync --id") == (resume == WandbResume::never));
-  CHECK(contains(faults.text(), "wandb sync"));
+  CHECK(contains(errors.text(), is_there ? "it has a run id" : "it has no run id"));
+  CHECK(contains(errors.text(), "wandb sync --id") == (resume == WandbResume::never));
+  CHECK(contains(errors.text(), "wandb sync"));
 }
 
 namespace {
@@ -271,7 +271,7 @@ TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was the
   if (resumed) { rig.options.resume = WandbResume::allow; }
   for (int step = 0; step < 3; ++step) { rig.row(step); }
   CHECK(rig.deliver());
-  rig.before.begun = true;
+  rig.before.started = true;
   rig.before.lines = GENERATE(0U, 2U, 3U);
   rig.before.behind = rig.noted.at(0);
   rig.options.resume = WandbResume::unset;
@@ -287,14 +287,14 @@ TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was the
 
 TEST_CASE("W&B upload: lines that another program has written behind the log's stay, and so does what a run has once",
           "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig;
   for (int step = 0; step < 7; ++step) { rig.row(step); }
   rig.end(1);
   rig.server.has_run = true;
   rig.server.before = {"{}", "{}", "{}"};  // of this log
   for (int line = 0; line < 5; ++line) { rig.server.plant(R"({"loss":1,"_step":)" + std::to_string(3 + line) + "}"); }
-  rig.before.begun = true;
+  rig.before.started = true;
   rig.before.lines = 3;
   rig.before.run = "some/one/p r/id";
   CHECK(rig.deliver());
@@ -309,7 +309,7 @@ TEST_CASE("W&B upload: lines that another program has written behind the log's s
   CHECK_FALSE(body.contains("exitcode"));
   REQUIRE(rig.noted.size() == 1);
   CHECK((rig.noted[0].newer && rig.noted[0].lines == 5));
-  CHECK(contains(faults.text(), "somebody else has written"));
+  CHECK(contains(errors.text(), "somebody else has written"));
 
   // And the next one has nothing to do.
   rig.before.lines = rig.upload().lines();
@@ -323,7 +323,7 @@ TEST_CASE("W&B upload: lines of the log that arrived before anybody noted it are
   WandbUploadRig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
   CHECK(rig.deliver());
-  rig.before.begun = true;
+  rig.before.started = true;
   rig.before.lines = GENERATE(0U, 2U, 4U);
   rig.sender.reset();
   rig.row(5);
@@ -398,7 +398,7 @@ TEST_CASE("W&B upload: no line is sent before it is written down behind what", "
 
 TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked again, or ends it", "[timed]") {
   const int status = GENERATE(200, 401, 503);
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig(once(
       "resume",
       [&](FakeAnswer& answer) {
@@ -425,18 +425,18 @@ TEST_CASE("W&B upload: the command that uploads puts nothing there twice, and ov
 
 TEST_CASE("W&B upload: of what was sent in part, takt sync is told to send the rest", "[timed]") {
   const bool in_part = GENERATE(false, true);
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig([=](const std::string& kind, const FakeRequest& request, FakeAnswer& answer) {
     const bool later = contains(request.body, R"("offset":1)");
     if (kind == (in_part ? "stream" : "upsert") && later == in_part) { answer.status = 401; }
   });
-  rig.before.run_folder = "/run folder";
+  rig.before.run_directory = "/run directory";
   rig.row(0);
   rig.deliver();
   rig.row(1);
   CHECK_FALSE(rig.deliver());
-  CHECK(contains(faults.text(), in_part ? "takt sync --to wandb '/run folder'" : "wandb sync "));
-  CHECK(contains(faults.text(), "takt sync") == in_part);
+  CHECK(contains(errors.text(), in_part ? "takt sync --to wandb '/run directory'" : "wandb sync "));
+  CHECK(contains(errors.text(), "takt sync") == in_part);
 }
 
 TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same place", "[timed]") {
@@ -459,7 +459,7 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
   const int status = GENERATE(302, 400, 401, 403, 404, 408, 409, 410, 413, 422, 429, 500, 501, 502, 503, 504);
   const std::set<int> passing = {408, 429, 500, 502, 503, 504};
   const bool passes = passing.count(status) != 0 || (status == 409 && kind == "upsert");
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig(once(
       kind,
       [&](FakeAnswer& answer) {
@@ -473,46 +473,46 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
   CHECK(rig.upload().stopped() == !passes);
   CHECK(rig.upload().complete() == passes);
   CHECK(rig.server.history().size() == (passes ? 1 : 0));
-  CHECK(contains(faults.text(), std::to_string(status)));
-  CHECK(contains(faults.text(), "this uploads it") == !passes);
-  CHECK_FALSE(contains(faults.text(), kKey));
+  CHECK(contains(errors.text(), std::to_string(status)));
+  CHECK(contains(errors.text(), "this uploads it") == !passes);
+  CHECK_FALSE(contains(errors.text(), kKey));
   const std::size_t requests = rig.server.http.requests().size();
   rig.deliver();
   CHECK(rig.server.http.requests().size() == requests);
 }
 
 TEST_CASE("W&B upload: an id of a run that was deleted is given to none again, and only another one helps", "[timed]") {
-  const bool begun = GENERATE(false, true);
-  const support::CaughtFaults faults;
+  const bool started = GENERATE(false, true);
+  const support::CaughtErrors errors;
   WandbUploadRig rig([](const std::string& kind, const FakeRequest&, FakeAnswer& answer) {
     if (kind != "upsert") { return; }
     answer.status = 409;
     answer.body = R"({"errors":[{"message":"run e/p/id was previously created and deleted; try a new run name"}]})";
   });
-  rig.before.begun = begun;
-  rig.before.run_folder = rig.scratch.path("run");
+  rig.before.started = started;
+  rig.before.run_directory = rig.scratch.path("run");
   rig.row(0);
   rig.end();
   CHECK_FALSE(rig.deliver());
   CHECK(rig.upload().stopped());
-  CHECK(rig.server.http.requests().size() == (begun ? 2 : 1));
-  CHECK(mentions(faults.text(), {"previously created and deleted", "wandb sync --id <another id> "}));
+  CHECK(rig.server.http.requests().size() == (started ? 2 : 1));
+  CHECK(mentions(errors.text(), {"previously created and deleted", "wandb sync --id <another id> "}));
 }
 
 TEST_CASE("W&B upload: a server that repeats what it was sent does not make the key be told", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig([](const std::string&, const FakeRequest& request, FakeAnswer& answer) {
     answer.status = 400;
     answer.body = "I do not like " + request.headers.substr(request.headers.find("authorization:"), 100);
   });
   rig.row(0);
   CHECK_FALSE(rig.deliver());
-  CHECK(contains(faults.text(), "authorization: Basic ***"));
+  CHECK(contains(errors.text(), "authorization: Basic ***"));
 }
 
 TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in it", "[timed]") {
   FakeHttp elsewhere([](const FakeRequest&) { return FakeAnswer(); });
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig([&](const std::string&, const FakeRequest&, FakeAnswer& answer) {
     answer.status = 307;
     answer.headers = "Location: " + elsewhere.url() + "/graphql?secret=1\r\n";
@@ -520,8 +520,8 @@ TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in i
   CHECK_FALSE(rig.deliver());
   CHECK(rig.upload().stopped());
   CHECK(elsewhere.requests().empty());
-  CHECK(contains(faults.text(), "WANDB_BASE_URL"));
-  CHECK_FALSE(contains(faults.text(), "secret"));
+  CHECK(contains(errors.text(), "WANDB_BASE_URL"));
+  CHECK_FALSE(contains(errors.text(), "secret"));
 }
 
 TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a limit", "[timed]") {
@@ -633,7 +633,7 @@ TEST_CASE("W&B upload: metrics of the system go behind those that are there, and
   rig.system(30);
   CHECK(rig.deliver());
   CHECK(rig.noted.at(0).events == 40);
-  rig.before.begun = true;
+  rig.before.started = true;
   rig.before.lines = 1;
   rig.before.events = 1;
   rig.before.behind = rig.noted.at(0);
@@ -653,7 +653,7 @@ TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[ti
   WandbUploadRig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
   rig.end();
-  rig.before.begun = true;
+  rig.before.started = true;
   rig.before.lines = 3;
   CHECK(rig.deliver());
   CHECK(contains(rig.server.of_kind("stream")[0].body, R"("offset":3)"));
@@ -683,17 +683,17 @@ TEST_CASE("W&B upload: an answer that is none is asked for again", "[timed]") {
 }
 
 TEST_CASE("W&B upload: an error in words of GraphQL ends it", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig(
       once("upsert", [](FakeAnswer& answer) { answer.body = R"({"errors":[{"message":"permission denied"}]})"; }));
   CHECK_FALSE(rig.deliver());
   CHECK(rig.upload().stopped());
-  CHECK(contains(faults.text(), "permission denied"));
+  CHECK(contains(errors.text(), "permission denied"));
 }
 
 TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all the same", "[timed]") {
   const int status = GENERATE(403, 404, 500);
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig(once(
       "file", [&](FakeAnswer& answer) { answer.status = status; }, 5));
   rig.end();
@@ -701,8 +701,8 @@ TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all t
   CHECK(rig.upload().ended());
   CHECK_FALSE(rig.upload().complete());
   CHECK_FALSE(exists(rig.file + ".synced"));
-  CHECK(contains(faults.text(), "takt/table.txt"));
-  CHECK_FALSE(contains(faults.text(), "sign=s"));
+  CHECK(contains(errors.text(), "takt/table.txt"));
+  CHECK_FALSE(contains(errors.text(), "sign=s"));
 }
 
 TEST_CASE("W&B upload: the right to put a file that has run out is asked for again", "[timed]") {
@@ -727,7 +727,7 @@ TEST_CASE("W&B upload: with no time for files the end is told without them", "[t
 }
 
 TEST_CASE("W&B upload: who presses stop stops a program that listens, and is told where none does", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   const int listens = GENERATE(0, 1, 2);
   WandbUploadRig rig(once(
       "stream", [](FakeAnswer& answer) { answer.body = R"({"stopped":true})"; }, 2));
@@ -743,14 +743,14 @@ TEST_CASE("W&B upload: who presses stop stops a program that listens, and is tol
   rig.row(1);
   CHECK(rig.deliver());
   CHECK(called == (listens == 0 ? 0 : 1));
-  CHECK(faults.lines().size() == (listens == 2 ? 2 : 1));
-  CHECK(contains(faults.text(), listens == 0 ? "WandbOptions::on_stop" : "program"));
-  CHECK(contains(faults.text(), "on_stop has thrown") == (listens == 2));
+  CHECK(errors.lines().size() == (listens == 2 ? 2 : 1));
+  CHECK(contains(errors.text(), listens == 0 ? "WandbOptions::on_stop" : "program"));
+  CHECK(contains(errors.text(), "on_stop has thrown") == (listens == 2));
   CHECK(rig.server.history().size() == 2);
 }
 
 TEST_CASE("W&B upload: a log that is damaged is sent up to there", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig;
   rig.row(0);
   const std::string good = read_text(rig.file);
@@ -760,7 +760,7 @@ TEST_CASE("W&B upload: a log that is damaged is sent up to there", "[timed]") {
   write_text(rig.file, bad);
   CHECK_FALSE(rig.deliver());
   CHECK(rig.upload().stopped());
-  CHECK(contains(faults.text(), "checksum"));
+  CHECK(contains(errors.text(), "checksum"));
 }
 
 TEST_CASE("W&B upload: a server that cannot work is told at once") {
@@ -789,7 +789,7 @@ TEST_CASE("W&B upload: the key does not go where everybody could read it, unless
 }
 
 TEST_CASE("W&B upload: a place for files that is none is missed, and not asked", "[timed]") {
-  const support::CaughtFaults faults;
+  const support::CaughtErrors errors;
   WandbUploadRig rig;
   rig.server.store = "ftp://127.0.0.1";
   rig.end();

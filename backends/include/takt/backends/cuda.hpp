@@ -31,8 +31,8 @@ class TAKT_EXPORT CudaBackend {
   bool mark(Mark& mark) noexcept;
   void retain(Mark mark) noexcept;
   Elapsed elapsed(Mark begin, Mark end) noexcept;
-  Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept;
-  void end_questions(Questions& questions) noexcept;
+  Elapsed elapsed(Mark begin, Mark end, Queries& queries) noexcept;
+  void end_queries(Queries& queries) noexcept;
   void release(Mark mark) noexcept;
   /// Why nothing is timed, and what was skipped, in this process.
   static DeviceReport report() noexcept;

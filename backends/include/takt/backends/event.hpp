@@ -19,7 +19,7 @@ TAKT_BEGIN_NAMESPACE
 ///     static constexpr const char* name;
 ///     const char* unavailable();                                // why nothing can be timed here, or nullptr
 ///     const char* caveat();                                     // what reports add to its figures, or nullptr
-///     const char* fault();                                      // what the last EventStatus::lost was
+///     const char* error_text();                                      // what the last EventStatus::lost was
 ///     bool may_call();                                          // not while that would change the program's error
 ///     EventStatus enter(Stream, EventContextId&);               // asks first whether the stream is capturing
 ///     std::uintptr_t order_of(Stream);                          // the same for marks that finish in order; not 0
@@ -43,7 +43,7 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     bool visit_stream(Stream);                                // visit() of the context of a stream, which is there
 ///     void describe(EventContextId&);                           // once, of the context of a stream that is there
-///     EventStatus look_at(Stream);                              // before a question about an event that was recorded
+///     EventStatus check(Stream);                              // before a question about an event that was recorded
 ///                                                               // there, where that question touches the stream:
 ///                                                               // capturing, or stream_gone
 ///
@@ -64,10 +64,8 @@ class EventBackend {
   bool mark_bounded(Mark& mark, bool begins) noexcept { return device().mark(stream_, mark, begins); }
   void retain(Mark mark) noexcept { device().retain(mark); }
   Elapsed elapsed(Mark begin, Mark end) noexcept { return device().elapsed(begin, end); }
-  Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept {
-    return device().elapsed(begin, end, questions);
-  }
-  void end_questions(Questions& questions) noexcept { device().end_questions(questions); }
+  Elapsed elapsed(Mark begin, Mark end, Queries& queries) noexcept { return device().elapsed(begin, end, queries); }
+  void end_queries(Queries& queries) noexcept { device().end_queries(queries); }
   bool graph_mark(Mark& mark) noexcept { return device().graph_mark(stream_, mark); }
   bool wait(Mark mark) noexcept { return device().wait(stream_, mark); }
   void release(Mark mark) noexcept { device().release(mark); }

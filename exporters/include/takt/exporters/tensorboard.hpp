@@ -12,8 +12,8 @@ TAKT_BEGIN_NAMESPACE
 
 /// Where a run's event file goes, and what is in it. from_env() reads the variables in brackets; code wins.
 struct TensorboardOptions {
-  /// [TAKT_TENSORBOARD_DIR] a folder for TensorBoard's --logdir, in which each process has
-  /// `<run id>/<its folder's name>`; empty: "tensorboard" in the run folder.
+  /// [TAKT_TENSORBOARD_DIR] a directory for TensorBoard's --logdir, in which each process has
+  /// `<run id>/<its directory's name>`; empty: "tensorboard" in the run directory.
   std::string directory;
   bool every_step = false;  ///< a point for each step, instead of one for each ten seconds
   bool all_ranks = false;   ///< [TAKT_RANKS=all] a file for each rank, instead of rank 0 alone

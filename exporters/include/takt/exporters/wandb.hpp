@@ -32,10 +32,10 @@ enum class WandbResume {
 /// only: neither files nor lines show it, and it goes to `base_url` alone.
 struct WandbOptions {
   WandbMode mode = WandbMode::online;  ///< [WANDB_MODE; WANDB_DISABLED=true: disabled]
-  std::string directory;               ///< [WANDB_DIR] has, or gets, the folder "wandb"; empty: the working directory
-  std::string entity;                  ///< [WANDB_ENTITY] user or team; empty: the default one of who uploads
-  std::string project;                 ///< [WANDB_PROJECT] at most 128 characters; empty: the server's default
-  std::string run_id;                  ///< [WANDB_RUN_ID] empty: made up. With all_ranks "-<rank>" is added
+  std::string directory;  ///< [WANDB_DIR] has, or gets, the directory "wandb"; empty: the working directory
+  std::string entity;     ///< [WANDB_ENTITY] user or team; empty: the default one of who uploads
+  std::string project;    ///< [WANDB_PROJECT] at most 128 characters; empty: the server's default
+  std::string run_id;     ///< [WANDB_RUN_ID] empty: made up. With all_ranks "-<rank>" is added
   WandbResume resume = WandbResume::unset;  ///< [WANDB_RESUME]
   std::string name;                         ///< [WANDB_NAME] empty: that of the Session
   std::string notes;                        ///< [WANDB_NOTES]
@@ -46,7 +46,7 @@ struct WandbOptions {
   bool silent = false;                      ///< [WANDB_SILENT, WANDB_QUIET] does not say how to upload
   bool every_step = false;                  ///< a row for each step, instead of one for each ten seconds
   /// What W&B's overview of a run shows of program and machine: docs/wandb.md, "What is told of program and machine".
-  bool metadata = true;   ///< [WANDB_X_DISABLE_META=true: false] program, arguments, folder, CPU, memory, GPUs
+  bool metadata = true;   ///< [WANDB_X_DISABLE_META=true: false] program, arguments, directory, CPU, memory, GPUs
   bool arguments = true;  ///< of the program, without what looks like a secret; only with metadata
   std::string program;    ///< [WANDB_PROGRAM] empty: as it was called
   bool git =

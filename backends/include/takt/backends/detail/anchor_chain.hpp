@@ -126,7 +126,7 @@ class AnchorChain {
     const Lock lock(busy_);
     if (!lock.held || anchor.number.load(std::memory_order_relaxed) != number) { return false; }
     const Event event = anchor.event.load(std::memory_order_relaxed);
-    if (look_at_stream<Api>(anchor.stream) != EventStatus::done || Api::query(event) != EventStatus::done) {
+    if (check_stream<Api>(anchor.stream) != EventStatus::done || Api::query(event) != EventStatus::done) {
       return false;
     }
     double ns = 0;

@@ -66,19 +66,19 @@ class RelaxedMode {
 };
 
 template <class Api>
-auto look_at_stream(typename Api::Stream stream, int) noexcept -> decltype(Api::look_at(stream)) {
-  return Api::look_at(stream);
+auto check_stream(typename Api::Stream stream, int) noexcept -> decltype(Api::check(stream)) {
+  return Api::check(stream);
 }
 template <class Api>
-EventStatus look_at_stream(typename Api::Stream, long) noexcept {
+EventStatus check_stream(typename Api::Stream, long) noexcept {
   return EventStatus::done;
 }
 
 /// Returns whether events recorded on `stream` may be queried now, as a driver may access the stream for that: done,
 /// capturing or stream_gone. Done if the Api does not say.
 template <class Api>
-EventStatus look_at_stream(typename Api::Stream stream) noexcept {
-  return look_at_stream<Api>(stream, 0);
+EventStatus check_stream(typename Api::Stream stream) noexcept {
+  return check_stream<Api>(stream, 0);
 }
 
 template <class Api>

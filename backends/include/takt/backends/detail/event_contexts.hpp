@@ -6,7 +6,7 @@
 #include <takt/backends/detail/anchor_chain.hpp>
 #include <takt/backends/detail/event_api.hpp>
 #include <takt/backends/detail/event_pool.hpp>
-#include <takt/backends/detail/stream_room.hpp>
+#include <takt/backends/detail/stream_space.hpp>
 
 #include <array>
 #include <atomic>
@@ -109,7 +109,7 @@ template <class Api>
 class EventContexts {
  public:
   using Context = EventContext<Api>;
-  static constexpr unsigned kMost = 64;
+  static constexpr unsigned kMax = 64;
 
   /// The books of a context, made at its first mark; nullptr beyond the bound.
   Context* find(const EventContextId& id) noexcept {
@@ -152,7 +152,7 @@ class EventContexts {
   }
 
  private:
-  std::array<std::atomic<Context*>, kMost> contexts_{};
+  std::array<std::atomic<Context*>, kMax> contexts_{};
 };
 
 }  // namespace detail

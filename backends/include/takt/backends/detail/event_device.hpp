@@ -5,7 +5,7 @@
 #include <takt/backend.hpp>
 #include <takt/backends/detail/event_api.hpp>
 #include <takt/backends/detail/event_contexts.hpp>
-#include <takt/backends/detail/stream_room.hpp>
+#include <takt/backends/detail/stream_space.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +23,7 @@ template <class Api>
 class EventDevice {
  public:
   using Stream = typename Api::Stream;
-  static constexpr unsigned kContexts = EventContexts<Api>::kMost;
+  static constexpr unsigned kContexts = EventContexts<Api>::kMax;
   static constexpr std::uint32_t kFirstEvents = 256;     ///< of a context
   static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< see Api::pauses_at_captures()
 
@@ -87,11 +87,11 @@ class EventDevice {
     if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return false; }
     const ErrnoKept errno_kept;
     if (is_paused() || !Api::may_call()) { return false; }
-    Questions questions;
-    const bool is_asked = begin_asking(context, questions) == EventStatus::done;
+    Queries queries;
+    const bool is_asked = begin_asking(context, queries) == EventStatus::done;
     place.line = &context;
     const bool is_located = is_asked && context.anchors.locate(slot.event, slot.anchor, place);
-    end_questions(questions);
+    end_queries(queries);
     return is_located;
   }
 
@@ -101,16 +101,16 @@ class EventDevice {
     Slot& slot = slot_of(mark);
     // Pairs with itself. The next user of the slot overwrites what others have read.
     if (slot.uses.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
-    room_in(context_of(slot)).released(slot);
+    space_in(context_of(slot)).released(slot);
   }
 
   Elapsed elapsed(Mark begin, Mark end) noexcept {
-    Questions questions;
-    const Elapsed result = elapsed(begin, end, questions);
-    end_questions(questions);
+    Queries queries;
+    const Elapsed result = elapsed(begin, end, queries);
+    end_queries(queries);
     return result;
   }
-  Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept {
+  Elapsed elapsed(Mark begin, Mark end, Queries& queries) noexcept {
     Slot& from = slot_of(begin);
     Slot& to = slot_of(end);
     Context& context = context_of(to);
@@ -123,26 +123,26 @@ class EventDevice {
     }
     const ErrnoKept errno_kept;
     if (is_paused() || !Api::may_call()) { return Elapsed::pending(); }
-    if (const EventStatus status = begin_asking(context, questions); status != EventStatus::done) {
+    if (const EventStatus status = begin_asking(context, queries); status != EventStatus::done) {
       return answer(context, status);
     }
     if (context.events.is_low()) { grow_ahead(context); }
     // Of one mark the driver is asked itself: there will be no question for a time to correct what StreamProgress says.
     if (begin == end || to.stream == nullptr || !to.stream->has_finished(to.number)) {
-      const EventStatus status = ask(context, questions, [&] { return query(to, questions); });
+      const EventStatus status = ask(context, queries, [&] { return query(to, queries); });
       if (status != EventStatus::done) { return answer(context, status); }
       if (to.stream != nullptr) { to.stream->set_finished(to.number); }
       from.finished.store(true, std::memory_order_relaxed);  // no stream is destroyed inside a region
     }
     if (begin == end) { return Elapsed::ready(0); }
     float ms = 0;
-    const EventStatus status = ask(context, questions, [&] {
-      const EventStatus seen = look_once(to, questions);
+    const EventStatus status = ask(context, queries, [&] {
+      const EventStatus seen = poll_once(to, queries);
       return seen == EventStatus::done ? Api::elapsed(from.event, to.event, ms) : seen;
     });
     if (status != EventStatus::done) { return answer(context, status); }
     for (Slot* each : {&from, &to}) { each->finished.store(true, std::memory_order_relaxed); }
-    if (!(ms < kMostMs)) { return Elapsed::failed(); }  // or it is no number
+    if (!(ms < kMaxMs)) { return Elapsed::failed(); }  // or it is no number
     if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
   }
@@ -160,17 +160,17 @@ class EventDevice {
       Api::leave();
     }
     if (entered != EventStatus::done) { return false; }
-    Questions questions;
-    const bool reached = begin_asking(context_of(slot), questions) == EventStatus::done &&
-                         look_once(slot, questions) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
-    end_questions(questions);
+    Queries queries;
+    const bool reached = begin_asking(context_of(slot), queries) == EventStatus::done &&
+                         poll_once(slot, queries) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
+    end_queries(queries);
     return reached;
   }
-  void end_questions(Questions& questions) noexcept {
+  void end_queries(Queries& queries) noexcept {
     const ErrnoKept errno_kept;
-    if (TAKT_UNLIKELY(questions.visiting)) { Api::leave(); }
-    if (questions.begun && questions.mode != kUnknownMode) { Api::exchange_mode(questions.mode); }
-    questions = Questions();
+    if (TAKT_UNLIKELY(queries.visiting)) { Api::leave(); }
+    if (queries.started && queries.mode != kUnknownMode) { Api::exchange_mode(queries.mode); }
+    queries = Queries();
   }
 
   DeviceReport report() const noexcept {
@@ -182,7 +182,7 @@ class EventDevice {
     if (report.caveat == nullptr && counts_.of(EventCounts::kUnsupported) != 0) {
       report.caveat = "regions inside graphs have no stream spans: unsupported by this kind of device, or its driver";
     }
-    if (report.unavailable == nullptr && contexts != 0 && lost == contexts) { report.unavailable = Api::fault(); }
+    if (report.unavailable == nullptr && contexts != 0 && lost == contexts) { report.unavailable = Api::error_text(); }
     if (report.unavailable == nullptr && contexts == 0 && counts_.of(EventCounts::kNoContext) != 0) {
       report.unavailable = "no thread that passed a stream had a context of the device";
     }
@@ -198,15 +198,15 @@ class EventDevice {
   using Context = EventContext<Api>;
   using Pool = typename Context::Pool;
   using Slot = typename Pool::Slot;
-  using Room = StreamRoom<Api>;
+  using Space = StreamSpace<Api>;
   static constexpr int kUnknownMode = -1;
-  static constexpr float kMostMs = 9e12F;  // what 64 bits hold in ns
+  static constexpr float kMaxMs = 9e12F;  // what 64 bits hold in ns
 
   static Slot& slot_of(Mark mark) noexcept { return *reinterpret_cast<Slot*>(static_cast<std::uintptr_t>(mark)); }
   static Mark mark_of(Slot& slot) noexcept { return reinterpret_cast<std::uintptr_t>(&slot); }
   static Context& context_of(const Slot& slot) noexcept { return *static_cast<Context*>(slot.context); }
 
-  static Room room_in(Context& context) noexcept { return Room(context.events, context.streams); }
+  static Space space_in(Context& context) noexcept { return Space(context.events, context.streams); }
 
   bool may_mark() noexcept {
     if (Api::unavailable() != nullptr) { return false; }
@@ -220,15 +220,15 @@ class EventDevice {
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
     slot->handle = stream;
-    Room room = room_in(context_of(*slot));
+    Space space = space_in(context_of(*slot));
     const std::uintptr_t order = Api::order_of(stream) ^ id.part;
-    if (!room.take(*slot, order, begins, is_paused())) {
+    if (!space.take(*slot, order, begins, is_paused())) {
       counts_.add(slot->stream == nullptr ? EventCounts::kTooManyStreams : EventCounts::kStreamFull);
       context_of(*slot).events.give(*slot);
       return false;
     }
     status = Api::record(slot->event, stream);
-    return marked(*slot, status, mark) && Room::recorded(*slot);
+    return marked(*slot, status, mark) && Space::recorded(*slot);
   }
   /// A free event of a context; nullptr, counted, where there is none.
   Slot* take_slot(const EventContextId& id) noexcept {
@@ -255,7 +255,7 @@ class EventDevice {
   bool marked(Slot& slot, EventStatus status, Mark& mark) noexcept {
     if (status != EventStatus::done) {
       Context& context = context_of(slot);
-      room_in(context).refused(slot);
+      space_in(context).refused(slot);
       note(context, status);
       return false;
     }
@@ -264,56 +264,56 @@ class EventDevice {
   }
   /// Once in a row of questions: what makes them harmless to captures, and whether there is a context to ask about. One
   /// that has been reset took its events along.
-  EventStatus begin_asking(const Context& context, Questions& questions) noexcept {
-    if (!questions.begun) {
-      questions.begun = true;
-      questions.mode = kRelaxedCaptureMode;
-      if (!Api::exchange_mode(questions.mode)) { questions.mode = kUnknownMode; }
+  EventStatus begin_asking(const Context& context, Queries& queries) noexcept {
+    if (!queries.started) {
+      queries.started = true;
+      queries.mode = kRelaxedCaptureMode;
+      if (!Api::exchange_mode(queries.mode)) { queries.mode = kUnknownMode; }
     }
-    if (questions.mode == kUnknownMode) { return EventStatus::not_ready; }  // a question would harm captures of others
-    if (questions.context == &context) { return EventStatus::done; }
+    if (queries.mode == kUnknownMode) { return EventStatus::not_ready; }  // a question would harm captures of others
+    if (queries.context == &context) { return EventStatus::done; }
     EventStatus status = Api::alive(context.id);
-    if (TAKT_UNLIKELY(status == EventStatus::no_context)) { status = visit(context, questions); }
-    if (status == EventStatus::done) { questions.context = &context; }
+    if (TAKT_UNLIKELY(status == EventStatus::no_context)) { status = visit(context, queries); }
+    if (status == EventStatus::done) { queries.context = &context; }
     return status;
   }
   /// The calling thread has no context, or another one. Without the relaxed mode questions of a thread that has none
   /// would end captures of others.
-  EventStatus visit(const Context& context, Questions& questions) noexcept {
-    questions.context = nullptr;
-    if (questions.visiting) { Api::leave(); }
-    questions.visiting = questions.mode != kUnknownMode && Api::visit(context.id);
-    return questions.visiting ? Api::alive(context.id) : EventStatus::no_context;
+  EventStatus visit(const Context& context, Queries& queries) noexcept {
+    queries.context = nullptr;
+    if (queries.visiting) { Api::leave(); }
+    queries.visiting = queries.mode != kUnknownMode && Api::visit(context.id);
+    return queries.visiting ? Api::alive(context.id) : EventStatus::no_context;
   }
 
   static Stream stream_of(const Slot& slot) noexcept { return static_cast<Stream>(slot.handle); }
-  static EventStatus query(Slot& slot, Questions& questions) noexcept {
-    questions.stream = nullptr;  // a capture may have begun since it was looked at
-    EventStatus status = look_once(slot, questions);
+  static EventStatus query(Slot& slot, Queries& queries) noexcept {
+    queries.stream = nullptr;  // a capture may have begun since it was looked at
+    EventStatus status = poll_once(slot, queries);
     if (status == EventStatus::done) { status = Api::query(slot.event); }
     if (status == EventStatus::done) { slot.finished.store(true, std::memory_order_relaxed); }
     return status;
   }
   static EventStatus query_alone(Slot& slot) noexcept {
-    Questions questions;
-    return query(slot, questions);
+    Queries queries;
+    return query(slot, queries);
   }
   /// Once in a row of questions, and before each query: whether a question about this event does no harm to its stream.
-  static EventStatus look_once(const Slot& slot, Questions& questions) noexcept {
-    if (slot.handle == nullptr || questions.stream == slot.handle) { return EventStatus::done; }
-    const EventStatus status = look_at_stream<Api>(stream_of(slot));
-    if (status == EventStatus::done) { questions.stream = slot.handle; }
+  static EventStatus poll_once(const Slot& slot, Queries& queries) noexcept {
+    if (slot.handle == nullptr || queries.stream == slot.handle) { return EventStatus::done; }
+    const EventStatus status = check_stream<Api>(stream_of(slot));
+    if (status == EventStatus::done) { queries.stream = slot.handle; }
     return status;
   }
 
   /// The question again as a visitor, where the calling thread, which takes in the results of one that has ended, has
   /// no context.
   template <class Question>
-  EventStatus ask(const Context& context, Questions& questions, Question question) noexcept {
+  EventStatus ask(const Context& context, Queries& queries, Question question) noexcept {
     const EventStatus status = question();
-    if (TAKT_LIKELY(status != EventStatus::no_context) || questions.visiting) { return status; }
-    if (const EventStatus visited = visit(context, questions); visited != EventStatus::done) { return visited; }
-    questions.context = &context;
+    if (TAKT_LIKELY(status != EventStatus::no_context) || queries.visiting) { return status; }
+    if (const EventStatus visited = visit(context, queries); visited != EventStatus::done) { return visited; }
+    queries.context = &context;
     return question();
   }
 
@@ -321,8 +321,8 @@ class EventDevice {
   /// stream may have in flight, so that none is made in the midst of training.
   bool grow(Context& context) noexcept {
     const RelaxedMode<Api> relaxed;
-    if (room_in(context).recycle(&EventDevice::query_alone)) { return true; }
-    const std::uint32_t wanted = context.events.made() == 0 ? std::min(most_in_flight(), kFirstEvents) : 0;
+    if (space_in(context).recycle(&EventDevice::query_alone)) { return true; }
+    const std::uint32_t wanted = context.events.made() == 0 ? std::min(max_in_flight(), kFirstEvents) : 0;
     bool has_more = false;
     do {
       const bool made = context.events.grow(&context, [&context](typename Api::Event& event) {

@@ -34,24 +34,25 @@ std::uint64_t step_from(std::uint64_t ticks, Random& random) {
   }
 }
 
-/// Every time is the one that the clock gives, at any rate of the counter: of a ruler that is new for each block, and of one that
+/// Every time is the one that the clock gives, at any rate of the counter: of a ruler that is new for each block, and
+/// of one that
 /// goes on.
 template <class Step>
 void compare(const Clock& clock, std::uint64_t ticks, Random& random, Step step) {
-  Ruler ruler(clock, ClockSource::counter, ticks);
-  Ruler kept = ruler;
+  ClockConverter converter(clock, ClockSource::counter, ticks);
+  ClockConverter kept = converter;
   std::uint64_t last = ticks;
   for (int round = 0; round < 20'000; ++round) {
     if (round % static_cast<int>(kBlockEvents) == 0) {
-      ruler = Ruler(clock, ClockSource::counter, last);
+      converter = ClockConverter(clock, ClockSource::counter, last);
       kept.go_on(ClockSource::counter, last);
     }
     const Event event = stamped(step(last), random);
     last = unwrap(event, last);
-    REQUIRE(ruler.ns_of(event) == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(converter.ns_of(event) == clock.to_ns(ClockSource::counter, last));
     REQUIRE(kept.ns_of(event) == clock.to_ns(ClockSource::counter, last));
-    REQUIRE(ruler.last_ns() == clock.to_ns(ClockSource::counter, last));
-    REQUIRE(ruler.last_ticks() == last);
+    REQUIRE(converter.last_ns() == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(converter.last_ticks() == last);
     REQUIRE(kept.last_ticks() == last);
   }
 }
@@ -110,13 +111,13 @@ TEST_CASE("Ruler: one that goes on takes up a rate that is measured meanwhile, w
   fake.run(false);
   fake.advance(5'000'000);
   fake.move_counter(8);  // the next rate differs
-  Ruler ruler(clock, ClockSource::counter, fake.ticks());
+  ClockConverter converter(clock, ClockSource::counter, fake.ticks());
   const std::uint32_t segments = clock.segments();
   for (int step = 0; step < 100; ++step) {
     fake.advance(1'000'000);
     if (step == 10) { clock.recheck(); }
-    ruler.go_on(ClockSource::counter, ruler.last_ticks());
-    REQUIRE(ruler.ns_of(fake.ticks() << kCodeBits) == clock.to_ns(ClockSource::counter, fake.ticks()));
+    converter.go_on(ClockSource::counter, converter.last_ticks());
+    REQUIRE(converter.ns_of(fake.ticks() << kCodeBits) == clock.to_ns(ClockSource::counter, fake.ticks()));
   }
   REQUIRE(clock.segments() == segments + 1);
 }
@@ -124,24 +125,24 @@ TEST_CASE("Ruler: one that goes on takes up a rate that is measured meanwhile, w
 TEST_CASE("Ruler: a length is the difference of two times, and only near ones are told") {
   Random random(9);
   const TestClock time;
-  int told = 0;
+  int reported = 0;
   for (int round = 0; round < 20'000; ++round) {
     const std::uint64_t ticks = time.fake.ticks() + random.below(1000 * kSecondNs);
-    Ruler ruler(time.clock, ClockSource::counter, ticks);
+    ClockConverter converter(time.clock, ClockSource::counter, ticks);
     const std::uint64_t from = step_from(ticks, random);
     const std::uint64_t to = step_from(from, random);
     std::uint64_t length = 0;
-    if (ruler.length_of(stamped(from, random), stamped(to, random), length)) {
-      ++told;
+    if (converter.length_of(stamped(from, random), stamped(to, random), length)) {
+      ++reported;
       REQUIRE(from >= ticks);
       REQUIRE(to >= from);
       REQUIRE(length == time.clock.to_ns(ClockSource::counter, to) - time.clock.to_ns(ClockSource::counter, from));
       REQUIRE(length < std::uint64_t{1} << 32U);
-      REQUIRE(ruler.last_ticks() == to);
+      REQUIRE(converter.last_ticks() == to);
     } else {
       REQUIRE((from < ticks || to < from || from - ticks > 60'000 || to - from > 60'000));
-      REQUIRE(ruler.last_ticks() == ticks);
+      REQUIRE(converter.last_ticks() == ticks);
     }
   }
-  REQUIRE(told > 5'000);
+  REQUIRE(reported > 5'000);
 }

@@ -28,12 +28,12 @@ struct WindowEnergy {
   std::size_t values = 0;   ///< that lie in between
 };
 
-/// How much energy had been used at which time: values that grow, of which the newest kMost are kept. Between two
+/// How much energy had been used at which time: values that grow, of which the newest kMax are kept. Between two
 /// values it is taken to be used evenly. A value that does not grow tells nothing: the counters of devices move on ten
 /// times a second, or less often, and are read more often. A value; one thread at a time.
 class EnergyPoints {
  public:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMax = 4096;
   /// Without a new value for so many times the usual, none was used.
   static constexpr std::int64_t kFlat = 10;
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
@@ -110,16 +110,16 @@ class CounterSum {
 
 /// Shares the energy of meters out to steps and regions, by when they were. What a step or a region took is told once
 /// samples cover its end; so long it waits here, in bounded memory. A value; one thread at a time.
-class EnergyBooks {
+class EnergyStats {
  public:
-  static constexpr std::size_t kLeastSamples = 5;  ///< in what energy is told of
-  static constexpr std::size_t kMostWaiting = 4096;
-  static constexpr std::size_t kMostPlaces = 1024;  ///< a series, or a region, and a meter; of others nothing is told
+  static constexpr std::size_t kMinSamples = 5;  ///< in what energy is told of
+  static constexpr std::size_t kMaxWaiting = 4096;
+  static constexpr std::size_t kMaxPlaces = 1024;  ///< a series, or a region, and a meter; of others nothing is told
 
-  using Meters = std::vector<const EnergyPoints*>;
+  using Sensors = std::vector<const EnergyPoints*>;
 
   /// \param interval_ns between two samples.
-  explicit EnergyBooks(std::int64_t interval_ns) noexcept : interval_ns_(interval_ns) {}
+  explicit EnergyStats(std::int64_t interval_ns) noexcept : interval_ns_(interval_ns) {}
 
   /// A step, of which the period counts where it counts for throughput. \param and_batch its Batch is a region, too.
   void add_step(const Row& row, bool and_batch);
@@ -127,11 +127,11 @@ class EnergyBooks {
   void add_region(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
   /// Shares out what samples cover by now. \param meters the energy of each meter, by its index; nullptr: it tells
   /// none. \param end nothing more will come.
-  void settle(const Meters& meters, bool end);
+  void settle(const Sensors& sensors, bool end);
 
   /// Appends what has been found out. \param batch_of the name of a series' Batch.
-  void tell(std::vector<StepEnergy>& steps, std::vector<RegionEnergy>& regions,
-            const std::function<std::string(std::uint32_t series)>& batch_of) const;
+  void report(std::vector<StepEnergy>& steps, std::vector<RegionEnergy>& regions,
+              const std::function<std::string(std::uint32_t series)>& batch_of) const;
   /// Steps and regions that had to go before samples covered them.
   std::uint64_t dropped() const noexcept { return dropped_; }
 
@@ -167,10 +167,10 @@ class EnergyBooks {
   bool is_long(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
   bool join(const Piece& piece);
   void wait(Piece piece);
-  std::int64_t covered(const Meters& meters) const;
-  void share_out(const Piece& piece, const Meters& meters);
-  void add_steps(const Piece& piece, std::uint32_t meter, const EnergyPoints& energy);
-  void add_call(const Piece& piece, std::uint32_t meter, const EnergyPoints& energy);
+  std::int64_t covered(const Sensors& sensors) const;
+  void share_out(const Piece& piece, const Sensors& sensors);
+  void add_steps(const Piece& piece, std::uint32_t sensor, const EnergyPoints& energy);
+  void add_call(const Piece& piece, std::uint32_t sensor, const EnergyPoints& energy);
   static void close(Series& series);
   static void add_to(StepEnergy& sum, const Stretch& stretch);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of the sources' directories."""
 
-# The rooms of the sources, each with those that it may include besides itself. An arrow that is not here is against the direction:
+# The modules of the sources, each with those that it may include besides itself. An arrow that is not here is against the direction:
 # docs/design.md says what each room is for.
 ROOMS = {
     "base": set(),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 #include "trackers/metric_points.hpp"
 #include "trackers/tracker.hpp"
 #include "wandb/wandb_config.hpp"
@@ -22,53 +22,56 @@ namespace detail {
 /// Eight letters and digits that nobody else has. Any thread.
 std::string new_wandb_id();
 
-/// The folder of runs in `directory`, absolute: ".wandb" where there is one, else "wandb". Any thread.
+/// The directory of runs in `directory`, absolute: ".wandb" where there is one, else "wandb". Any thread.
 std::string wandb_root(const std::string& directory);
 
-/// Makes `root` and in it the folder of a run with a folder "files" (0700), none of which was there but `root`. Its
+/// Makes `root` and in it the directory of a run with a directory "files" (0700), none of which was there but `root`.
+/// Its
 /// path; empty, with `error` saying what failed and what to do, where that cannot be done. One thread at a time.
-std::string make_wandb_folder(const std::string& root, std::int64_t start_unix_ns, const std::string& run_id,
-                              std::string& error);
+std::string make_wandb_directory(const std::string& root, std::int64_t start_unix_ns, const std::string& run_id,
+                                 std::string& error);
 
 /// "cannot <what> <path>: <reason of `number`>; <what to do>". Any thread.
-std::string wandb_fault(const char* what, const std::string& path, int number);
+std::string wandb_error(const char* what, const std::string& path, int number);
 
 /// Makes a file (0600) that must not exist. Each returns false, with errno, where that cannot be done. One thread at a
 /// time.
-bool write_new_file(const FolderFiles& folder, const std::string& name, const std::string& text);
-/// The same with the time line that a run folder has in trace.json; where it can, without copying it. A copy that is
+bool write_new_file(const DirectoryFiles& directory, const std::string& name, const std::string& text);
+/// The same with the time line that a run directory has in trace.json; where it can, without copying it. A copy that is
 /// not whole by `until` is removed. ENOEXEC: that is no time line of Takt's.
-bool attach_time_line(const FolderFiles& from, const FolderFiles& to, std::chrono::steady_clock::time_point until);
-/// The file that somebody names by a path below the folder, such as "takt/table.txt"; not open where that leads out of
+bool attach_time_line(const DirectoryFiles& from, const DirectoryFiles& to,
+                      std::chrono::steady_clock::time_point until);
+/// The file that somebody names by a path below the directory, such as "takt/table.txt"; not open where that leads out
+/// of
 /// it, or through a link.
-Descriptor open_below(const FolderFiles& folder, const std::string& path);
-/// The place of a log, as wandb.json names it. False for what Takt's own W&B folders are not called like.
+Descriptor open_below(const DirectoryFiles& directory, const std::string& path);
+/// The place of a log, as wandb.json names it. False for what Takt's own W&B directories are not called like.
 struct WandbPlaceOfLog {
-  std::string root;    ///< "<WANDB_DIR>/wandb"
-  std::string folder;  ///< "offline-run-<time>-<id>"
+  std::string root;       ///< "<WANDB_DIR>/wandb"
+  std::string directory;  ///< "offline-run-<time>-<id>"
   std::string id;
   std::string file;  ///< "run-<id>.wandb"
 };
 bool parse_place_of_log(const std::string& path, WandbPlaceOfLog& place);
 
-/// Makes a folder (0700, and the set-group-id bit that it inherits) that must not exist. Likewise.
-bool make_own_folder(const std::string& path);
+/// Makes a directory (0700, and the set-group-id bit that it inherits) that must not exist. Likewise.
+bool make_own_directory(const std::string& path);
 
 /// `text` as one word of a shell. Any thread.
 std::string shell_word(const std::string& text);
 
-/// The output of a program, copied while it grows into the folder of its run at W&B: a program that is killed has it
+/// The output of a program, copied while it grows into the directory of its run at W&B: a program that is killed has it
 /// there, too. One thread at a time.
 class WandbOutput {
  public:
   static constexpr const char* kName = "output.log";
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20U;  ///< that are copied, the first ones
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20U;  ///< that are copied, the first ones
 
   /// \param path of a regular file that is no link; empty: there is none. It need not be there yet.
   explicit WandbOutput(std::string path) : path_(std::move(path)) {}
 
   /// Copies what is new, at most `most` bytes of it. A fault is reported, and tried again.
-  void copy(const FolderFiles& to, std::uint64_t most);
+  void copy(const DirectoryFiles& to, std::uint64_t max);
 
  private:
   std::string path_;

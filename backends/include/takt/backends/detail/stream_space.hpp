@@ -40,13 +40,13 @@ struct StreamProgress {
   std::atomic<std::uint64_t> finished{0};
   std::atomic<std::uint64_t> newest_watched{0};
   std::array<std::atomic<std::uint64_t>, kWatched> watched{};
-  Patience patience;  ///< of those that find no room
+  PollBackoff timeout;  ///< of those that find no room
 
   /// The number of the next mark; 0 where `most` are in flight.
-  std::uint64_t next_mark(std::uint64_t most) noexcept {
+  std::uint64_t next_mark(std::uint64_t max) noexcept {
     std::uint64_t last = marks.load(std::memory_order_relaxed);
     do {
-      if (last >= finished.load(std::memory_order_relaxed) + most) { return 0; }
+      if (last >= finished.load(std::memory_order_relaxed) + max) { return 0; }
     } while (!marks.compare_exchange_weak(last, last + 1, std::memory_order_relaxed));
     return last + 1;
   }
@@ -55,8 +55,8 @@ struct StreamProgress {
     marks.compare_exchange_strong(number, number - 1, std::memory_order_relaxed);
   }
   /// `number` has been recorded with the event of the slot `index`. \param most as of next_mark().
-  void watch(std::uint64_t number, std::uint32_t index, std::uint64_t most) noexcept {
-    const std::uint64_t eighth = std::max<std::uint64_t>(most / 8, 1);
+  void watch(std::uint64_t number, std::uint32_t index, std::uint64_t max) noexcept {
+    const std::uint64_t eighth = std::max<std::uint64_t>(max / 8, 1);
     const std::uint64_t before = newest_watched.load(std::memory_order_relaxed);
     if (number < before + eighth && before != 0) { return; }
     newest_watched.store(number, std::memory_order_relaxed);
@@ -107,31 +107,31 @@ class StreamTable {
   std::array<StreamProgress, kPlaces> places_{};
 };
 
-/// Room on the streams of one context: how many marks may be in flight on each (most_in_flight()). Any thread; takes no
+/// Room on the streams of one context: how many marks may be in flight on each (max_in_flight()). Any thread; takes no
 /// lock, and never waits.
 template <class Api>
-class StreamRoom {
+class StreamSpace {
  public:
   using Pool = EventPool<typename Api::Event>;
   using Slot = typename Pool::Slot;
   static constexpr unsigned kLateStreams = 8;  ///< found while events are looked for, after which it gives up
 
-  StreamRoom(Pool& events, StreamTable& streams) noexcept : events_(events), streams_(streams) {}
+  StreamSpace(Pool& events, StreamTable& streams) noexcept : events_(events), streams_(streams) {}
 
   /// `slot` is about to be recorded on the stream of this order. False where as many are in flight as may be, and the
   /// device says that the oldest has not finished; or where there is no place for the stream (Slot::stream is nullptr).
   /// \param begins an eighth is kept for the ends of regions.
   /// \param silent the device is not to be asked.
   bool take(Slot& slot, std::uintptr_t order, bool begins, bool silent) noexcept {
-    const std::uint64_t most = room(begins);
+    const std::uint64_t max = space(begins);
     slot.stream = streams_.find(order);
     if (TAKT_UNLIKELY(slot.stream == nullptr)) { return false; }
-    slot.number = slot.stream->next_mark(most);
-    return TAKT_LIKELY(slot.number != 0) || take_asked(slot, most, silent);
+    slot.number = slot.stream->next_mark(max);
+    return TAKT_LIKELY(slot.number != 0) || take_asked(slot, max, silent);
   }
   /// After take(), one of these: the driver has taken it (returns true), or refused.
   static bool recorded(Slot& slot) noexcept {
-    if (slot.stream != nullptr) { slot.stream->watch(slot.number, slot.index, room(false)); }
+    if (slot.stream != nullptr) { slot.stream->watch(slot.number, slot.index, space(false)); }
     return true;
   }
   void refused(Slot& slot) noexcept {
@@ -172,25 +172,25 @@ class StreamRoom {
   }
 
  private:
-  static std::uint64_t room(bool begins) noexcept {
-    const std::uint64_t most = most_in_flight();
-    return begins ? most - most / 8 : most;
+  static std::uint64_t space(bool begins) noexcept {
+    const std::uint64_t max = max_in_flight();
+    return begins ? max - max / 8 : max;
   }
-  TAKT_COLD bool take_asked(Slot& slot, std::uint64_t most, bool silent) noexcept {
+  TAKT_COLD bool take_asked(Slot& slot, std::uint64_t max, bool silent) noexcept {
     StreamProgress& progress = *slot.stream;
     const StreamProgress::Watched oldest = progress.oldest_watched();
     if (oldest.number == 0) {  // refused while others came after them: nothing is in flight
       slot.number = progress.next_mark(std::numeric_limits<std::uint32_t>::max());
       return true;
     }
-    if (silent || !progress.patience.is_over()) { return false; }
+    if (silent || !progress.timeout.is_over()) { return false; }
     const RelaxedMode<Api> relaxed;
     // Of this stream, which is not being captured: that was asked for this mark.
     const bool finished = Api::query(events_.slot(oldest.index).event) == EventStatus::done;
-    progress.patience.polled(1, finished ? 0 : 1);
+    progress.timeout.polled(1, finished ? 0 : 1);
     if (!finished) { return false; }
     progress.set_finished(oldest.number);
-    slot.number = progress.next_mark(most);
+    slot.number = progress.next_mark(max);
     return slot.number != 0;
   }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 
 #include "support/catch.hpp"
-#include "support/caught_faults.hpp"
+#include "support/caught_errors.hpp"
 #include "support/child.hpp"
 #include "support/mentions.hpp"
 
@@ -21,10 +21,10 @@
 #include <sys/resource.h>
 
 using namespace takt;
-using detail::report_fault;
-using detail::report_fault_at;
-using detail::report_fault_once;
-using support::CaughtFaults;
+using detail::report_error;
+using detail::report_error_at;
+using detail::report_error_once;
+using support::CaughtErrors;
 using support::Child;
 
 namespace {
@@ -36,14 +36,14 @@ using takt_test::mentions;
 /// Runs when the destructors of static objects have run.
 bool g_report_at_the_end = false;
 [[gnu::destructor]] void report_at_the_end() {
-  if (g_report_at_the_end) { report_fault("late", "told late"); }
+  if (g_report_at_the_end) { report_error("late", "told late"); }
 }
 
 /// stderr goes into a pipe that keeps writes apart.
 class CaughtStderr {
  public:
   CaughtStderr() : before_(::dup(STDERR_FILENO)) {
-    detail::forget_faults();
+    detail::forget_errors();
     int ends[2] = {-1, -1};
     REQUIRE(::pipe2(ends, O_DIRECT | O_NONBLOCK) == 0);
     read_end_ = ends[0];
@@ -79,63 +79,63 @@ TEST_CASE("Error says what it was given") {
 
 TEST_CASE("without a handler a fault is one line and one write on stderr") {
   CaughtStderr caught;
-  report_fault("disk", "no space left");
+  report_error("disk", "no space left");
   CHECK(caught.writes() == Lines{"takt: no space left\n"});
 }
 
 TEST_CASE("a cause speaks once in five minutes, and then says how many lines were held back") {
-  CaughtFaults caught;
-  report_fault_at("disk", "first", 0);
-  report_fault_at("disk", "second", 1);
-  report_fault_at("disk", "third", 5 * kMinute - 1);
+  CaughtErrors caught;
+  report_error_at("disk", "first", 0);
+  report_error_at("disk", "second", 1);
+  report_error_at("disk", "third", 5 * kMinute - 1);
   CHECK(caught.lines() == Lines{"first"});
-  report_fault_at("disk", "fourth", 5 * kMinute);
-  report_fault_at("disk", "fifth", 10 * kMinute);
+  report_error_at("disk", "fourth", 5 * kMinute);
+  report_error_at("disk", "fifth", 10 * kMinute);
   REQUIRE(caught.lines().size() == 3);
   CHECK(mentions(caught.lines()[1], {"fourth", "2"}));
   CHECK(caught.lines()[2] == "fifth");
 }
 
 TEST_CASE("causes do not silence each other") {
-  CaughtFaults caught;
-  report_fault_at("disk", "a", 0);
-  report_fault_at("network", "b", 0);
+  CaughtErrors caught;
+  report_error_at("disk", "a", 0);
+  report_error_at("network", "b", 0);
   CHECK(caught.lines() == Lines{"a", "b"});
 }
 
 TEST_CASE("causes beyond the 64th share one") {
-  CaughtFaults caught;
-  for (int cause = 0; cause < 1000; ++cause) { report_fault_at("cause " + std::to_string(cause), "x", 0); }
+  CaughtErrors caught;
+  for (int cause = 0; cause < 1000; ++cause) { report_error_at("cause " + std::to_string(cause), "x", 0); }
   CHECK(caught.lines().size() == 65);
-  report_fault_at("cause 1000", "late", 5 * kMinute);
+  report_error_at("cause 1000", "late", 5 * kMinute);
   CHECK(mentions(caught.lines().back(), {"late", "935"}));
 }
 
 TEST_CASE("what is told once stays told") {
-  CaughtFaults caught;
-  report_fault_once("environment", "first");
-  report_fault_once("environment", "second");
-  report_fault_at("environment", "third", std::int64_t{1} << 62U);
+  CaughtErrors caught;
+  report_error_once("environment", "first");
+  report_error_once("environment", "second");
+  report_error_at("environment", "third", std::int64_t{1} << 62U);
   CHECK(caught.lines() == Lines{"first"});
 }
 
 TEST_CASE("a cause that speaks once does not silence for ever those that share its place") {
-  CaughtFaults caught;
-  for (int cause = 0; cause < 64; ++cause) { report_fault_at("cause " + std::to_string(cause), "x", 0); }
-  report_fault_once("once", "shared");
-  report_fault_at("other", "later", std::int64_t{1} << 62U);
+  CaughtErrors caught;
+  for (int cause = 0; cause < 64; ++cause) { report_error_at("cause " + std::to_string(cause), "x", 0); }
+  report_error_once("once", "shared");
+  report_error_at("other", "later", std::int64_t{1} << 62U);
   CHECK(caught.lines().back() == "later");
 }
 
 TEST_CASE("a line stays one line") {
-  CaughtFaults caught;
-  report_fault("server", "a\nb\r\tc\x1b[2Jd\x7f\xC3\xBC");
+  CaughtErrors caught;
+  report_error("server", "a\nb\r\tc\x1b[2Jd\x7f\xC3\xBC");
   CHECK(caught.lines() == Lines{"a b  c [2Jd \xC3\xBC"});
 }
 
 TEST_CASE("a line shows what is in it: no control of two bytes, no mark of direction, nothing but UTF-8") {
-  CaughtFaults caught;
-  report_fault("server",
+  CaughtErrors caught;
+  report_error("server",
                "a\xC2\x9B"
                "31mb\xE2\x80\xAE"
                "c\xFF");
@@ -143,12 +143,12 @@ TEST_CASE("a line shows what is in it: no control of two bytes, no mark of direc
 }
 
 TEST_CASE("a long line is cut between characters and still says what was held back") {
-  CaughtFaults caught;
+  CaughtErrors caught;
   std::string text(2047, 'x');
   text += "\xC3\xBC and more";
-  report_fault_at("server", text, 0);
-  report_fault_at("server", text, 1);
-  report_fault_at("server", text, 5 * kMinute);
+  report_error_at("server", text, 0);
+  report_error_at("server", text, 1);
+  report_error_at("server", text, 5 * kMinute);
   REQUIRE(caught.lines().size() == 2);
   CHECK(caught.lines()[0] == std::string(2047, 'x') + " ...");
   CHECK(caught.lines()[1].rfind(std::string(2047, 'x') + " ... ", 0) == 0);
@@ -158,7 +158,7 @@ TEST_CASE("a long line is cut between characters and still says what was held ba
 TEST_CASE("a handler that throws is contained, and its line goes to stderr") {
   CaughtStderr caught;
   set_error_handler([](const char*, void*) { throw std::runtime_error("handler"); });
-  report_fault("disk", "no space left");
+  report_error("disk", "no space left");
   set_error_handler(nullptr);
   CHECK(caught.writes() == Lines{"takt: no space left\n"});
 }
@@ -169,37 +169,37 @@ TEST_CASE("handler and context are replaced together, and nullptr restores the d
   std::string second;
   const auto append = [](const char* line, void* text) { *static_cast<std::string*>(text) += line; };
   set_error_handler(append, &first);
-  report_fault("a", "1");
+  report_error("a", "1");
   set_error_handler(append, &second);
-  report_fault("b", "2");
+  report_error("b", "2");
   set_error_handler(append, &first);
-  report_fault("c", "3");
+  report_error("c", "3");
   set_error_handler(nullptr);
-  report_fault("d", "4");
+  report_error("d", "4");
   CHECK(first == "13");
   CHECK(second == "2");
   CHECK(caught.writes() == Lines{"takt: 4\n"});
 }
 
 TEST_CASE("a handler may report a fault itself") {
-  detail::forget_faults();
-  std::string told;
+  detail::forget_errors();
+  std::string reported;
   set_error_handler(
       [](const char* line, void* text) {
         *static_cast<std::string*>(text) += line;
-        report_fault("inner", "[inner]");
+        report_error("inner", "[inner]");
       },
-      &told);
-  report_fault("outer", "[outer]");
+      &reported);
+  report_error("outer", "[outer]");
   set_error_handler(nullptr);
-  CHECK(told == "[outer][inner]");
+  CHECK(reported == "[outer][inner]");
 }
 
 TEST_CASE("errno is kept") {
   CaughtStderr caught;
   set_error_handler([](const char*, void*) { errno = EDOM; });
   errno = ENOSPC;
-  report_fault("disk", "no space left");
+  report_error("disk", "no space left");
   CHECK(errno == ENOSPC);
   set_error_handler(nullptr);
 }
@@ -209,7 +209,7 @@ TEST_CASE("of threads that report at the same time one speaks, and every other l
   constexpr int kRounds = 20'000;
   static std::atomic<std::uint64_t> spoken{0};
   static std::atomic<std::uint64_t> held_back{0};
-  detail::forget_faults();
+  detail::forget_errors();
   set_error_handler([](const char* line, void*) {
     ++spoken;
     const char* const rest = std::strstr(line, "(and ");
@@ -224,37 +224,37 @@ TEST_CASE("of threads that report at the same time one speaks, and every other l
         for (++arrived; arrived < (round + 1) * kThreads;) {
           if (++spins > 1000) { std::this_thread::yield(); }
         }
-        report_fault_at("disk", "x", round * 6 * kMinute);
+        report_error_at("disk", "x", round * 6 * kMinute);
       }
     });
   }
   for (std::thread& thread : threads) { thread.join(); }
-  report_fault_at("disk", "last", kRounds * 6 * kMinute);
+  report_error_at("disk", "last", kRounds * 6 * kMinute);
   set_error_handler(nullptr);
   CHECK(spoken == kRounds + 1);
   CHECK(held_back == (kThreads - 1) * kRounds);
 }
 
 TEST_CASE("a child reports although threads of the parent were reporting when it was forked", "[timed]") {
-  CaughtFaults caught;
+  CaughtErrors caught;
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&stop] {
       for (std::int64_t now = 0; !stop; now += 6 * kMinute) {
-        report_fault_at("busy", "x", now);
+        report_error_at("busy", "x", now);
         set_error_handler([](const char*, void*) {});
       }
     });
   }
   for (int round = 0; round < 100; ++round) {
     Child child([] {
-      static std::string told;
+      static std::string reported;
       ::alarm(60);
-      detail::fault_after_fork();
-      set_error_handler([](const char* line, void*) { told = line; });
-      report_fault("child", "hello");
-      return told;
+      detail::error_after_fork();
+      set_error_handler([](const char* line, void*) { reported = line; });
+      report_error("child", "hello");
+      return reported;
     });
     CHECK(child.result() == "hello");
     CHECK(child.wait() == 0);
@@ -264,28 +264,28 @@ TEST_CASE("a child reports although threads of the parent were reporting when it
 }
 
 TEST_CASE("lines held back before a fork are told by the parent alone") {
-  CaughtFaults caught;
-  report_fault_at("disk", "x", 0);
-  report_fault_at("disk", "x", 1);
+  CaughtErrors caught;
+  report_error_at("disk", "x", 0);
+  report_error_at("disk", "x", 1);
   Child child([&caught] {
-    detail::fault_after_fork();
-    report_fault_at("disk", "child", 5 * kMinute);
+    detail::error_after_fork();
+    report_error_at("disk", "child", 5 * kMinute);
     return caught.lines().back();
   });
   CHECK(child.result() == "child");
-  report_fault_at("disk", "parent", 5 * kMinute);
+  report_error_at("disk", "parent", 5 * kMinute);
   CHECK(mentions(caught.lines().back(), {"parent", "1"}));
 }
 
 TEST_CASE("a stderr that nobody reads does not end the program") {
-  detail::forget_faults();
+  detail::forget_errors();
   Child child([] {
     int ends[2];
     if (::pipe(ends) != 0) { return std::string("no pipe"); }
     ::signal(SIGPIPE, SIG_DFL);
     ::dup2(ends[1], STDERR_FILENO);
     ::close(ends[0]);
-    report_fault("disk", "x");
+    report_error("disk", "x");
     sigset_t pending;
     sigpending(&pending);
     sigset_t blocked;
@@ -298,7 +298,7 @@ TEST_CASE("a stderr that nobody reads does not end the program") {
 }
 
 TEST_CASE("a stderr that takes nothing does not hold up the program", "[timed]") {
-  detail::forget_faults();
+  detail::forget_errors();
   Child child([] {
     int ends[2];
     if (::pipe2(ends, O_NONBLOCK) != 0) { return std::string("no pipe"); }
@@ -307,14 +307,14 @@ TEST_CASE("a stderr that takes nothing does not hold up the program", "[timed]")
     ::fcntl(ends[1], F_SETFL, 0);
     ::dup2(ends[1], STDERR_FILENO);
     ::alarm(60);
-    report_fault("disk", "x");
+    report_error("disk", "x");
     return std::string("gave up");
   });
   CHECK(child.result() == "gave up");
 }
 
 TEST_CASE("a stderr file at its size limit does not end the program") {
-  detail::forget_faults();
+  detail::forget_errors();
   Child child([] {
     char path[] = "/tmp/takt-fault-XXXXXX";
     const int file = ::mkstemp(path);
@@ -322,14 +322,14 @@ TEST_CASE("a stderr file at its size limit does not end the program") {
     ::dup2(file, STDERR_FILENO);
     const rlimit nothing = {0, 0};
     ::setrlimit(RLIMIT_FSIZE, &nothing);
-    report_fault("disk", "x");
+    report_error("disk", "x");
     return std::string("alive");
   });
   CHECK(child.result() == "alive");
 }
 
 TEST_CASE("a fault after static destruction is told") {
-  detail::forget_faults();
+  detail::forget_errors();
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   Child child([&ends]() -> std::string {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 
 #include "support/catch.hpp"
 
@@ -12,8 +12,8 @@
 using takt::RegionEnergy;
 using takt::Row;
 using takt::StepEnergy;
-using takt::detail::EnergyBooks;
 using takt::detail::EnergyPoints;
+using takt::detail::EnergyStats;
 
 namespace {
 
@@ -29,14 +29,14 @@ Row step_of(std::int64_t begin_ms, std::int64_t end_ms, std::int64_t period_ms, 
   return row;
 }
 
-struct Told {
+struct Reported {
   std::vector<StepEnergy> steps;
   std::vector<RegionEnergy> regions;
 };
 
-Told told(const EnergyBooks& books) {
-  Told all;
-  books.tell(all.steps, all.regions, [](std::uint32_t series) { return series == 9 ? "" : "Batch"; });
+Reported reported(const EnergyStats& stats) {
+  Reported all;
+  stats.report(all.steps, all.regions, [](std::uint32_t series) { return series == 9 ? "" : "Batch"; });
   return all;
 }
 
@@ -52,11 +52,11 @@ EnergyPoints steady(double watts, std::int64_t end_ms, std::int64_t begin_ms = 0
 }  // namespace
 
 TEST_CASE("Energy books: steps much shorter than a sample have their joules, many of them together", "[sample]") {
-  EnergyBooks books(kInterval);
-  for (std::int64_t step = 0; step < 1000; ++step) { books.add_step(step_of(step * 7 + 1, step * 7 + 7, 7), true); }
+  EnergyStats stats(kInterval);
+  for (std::int64_t step = 0; step < 1000; ++step) { stats.add_step(step_of(step * 7 + 1, step * 7 + 7, 7), true); }
   const EnergyPoints points = steady(300, 7000);
-  books.settle({&points}, false);
-  const Told all = told(books);
+  stats.settle({&points}, false);
+  const Reported all = reported(stats);
   REQUIRE(all.steps.size() == 1);
   CHECK(all.steps[0].steps == 1000);
   CHECK(all.steps[0].items == 64'000);
@@ -68,21 +68,21 @@ TEST_CASE("Energy books: steps much shorter than a sample have their joules, man
 }
 
 TEST_CASE("Energy books: a stretch of less than five samples tells nothing", "[sample]") {
-  EnergyBooks books(kInterval);
-  for (std::int64_t step = 0; step < 40; ++step) { books.add_step(step_of(step * 10, step * 10 + 10, 10), true); }
+  EnergyStats stats(kInterval);
+  for (std::int64_t step = 0; step < 40; ++step) { stats.add_step(step_of(step * 10, step * 10 + 10, 10), true); }
   const EnergyPoints points = steady(300, 7000);
-  books.settle({&points}, true);
-  CHECK(told(books).steps.empty());
+  stats.settle({&points}, true);
+  CHECK(reported(stats).steps.empty());
 }
 
 TEST_CASE("Energy books: warm-up and steps without a period break the stretch, and are not in it", "[sample]") {
-  EnergyBooks books(kInterval);
+  EnergyStats stats(kInterval);
   Row warmup = step_of(0, 500, 500);
   warmup.warmup = true;
-  books.add_step(warmup, false);
-  books.add_step(step_of(600, 1600, 1000), false);   // 600 to 1600
-  books.add_step(step_of(2000, 3000, -1), false);    // an epoch lies before it
-  books.add_step(step_of(3000, 4000, 1000), false);  // 3000 to 4000
+  stats.add_step(warmup, false);
+  stats.add_step(step_of(600, 1600, 1000), false);   // 600 to 1600
+  stats.add_step(step_of(2000, 3000, -1), false);    // an epoch lies before it
+  stats.add_step(step_of(3000, 4000, 1000), false);  // 3000 to 4000
   // 100 W, and a thousand while nothing counts.
   EnergyPoints points;
   double joules = 0;
@@ -90,18 +90,18 @@ TEST_CASE("Energy books: warm-up and steps without a period break the stretch, a
     points.add(ms * kMs, joules);
     joules += (ms >= 600 && ms < 1600) || (ms >= 3000 && ms < 4000) ? 10 : 100;
   }
-  books.settle({&points}, true);
-  const Told all = told(books);
+  stats.settle({&points}, true);
+  const Reported all = reported(stats);
   REQUIRE(all.steps.size() == 1);
   CHECK(all.steps[0].steps == 2);
   CHECK(all.steps[0].joules == Approx(200));
 }
 
 TEST_CASE("Energy books: a Batch that is long enough has its energy without the time between", "[sample]") {
-  EnergyBooks books(kInterval);
+  EnergyStats stats(kInterval);
   for (std::int64_t step = 0; step < 5; ++step) {
-    books.add_step(step_of(step * 1000, step * 1000 + 600, 1000), true);
-    books.add_step(step_of(step * 1000 + 610, step * 1000 + 650, -1), true);  // too short
+    stats.add_step(step_of(step * 1000, step * 1000 + 600, 1000), true);
+    stats.add_step(step_of(step * 1000 + 610, step * 1000 + 650, -1), true);  // too short
   }
   EnergyPoints points;
   double joules = 0;
@@ -109,8 +109,8 @@ TEST_CASE("Energy books: a Batch that is long enough has its energy without the 
     points.add(ms * kMs, joules);
     joules += ms % 1000 < 600 ? 40 : 1;
   }
-  books.settle({&points}, true);
-  const Told all = told(books);
+  stats.settle({&points}, true);
+  const Reported all = reported(stats);
   REQUIRE(all.regions.size() == 1);
   CHECK(all.regions[0].name == "Batch");
   CHECK(all.regions[0].calls == 5);
@@ -119,58 +119,58 @@ TEST_CASE("Energy books: a Batch that is long enough has its energy without the 
 }
 
 TEST_CASE("Energy books: regions by name, those shorter than five samples have none", "[sample]") {
-  EnergyBooks books(kInterval);
-  books.add_region("Validation", 1000 * kMs, 2000 * kMs);
-  books.add_region("Validation", 3000 * kMs, 3500 * kMs);
-  books.add_region("Save", 3600 * kMs, 4050 * kMs);  // four samples
-  books.add_region("Save", 4100 * kMs, 4110 * kMs);
+  EnergyStats stats(kInterval);
+  stats.add_region("Validation", 1000 * kMs, 2000 * kMs);
+  stats.add_region("Validation", 3000 * kMs, 3500 * kMs);
+  stats.add_region("Save", 3600 * kMs, 4050 * kMs);  // four samples
+  stats.add_region("Save", 4100 * kMs, 4110 * kMs);
   const EnergyPoints one = steady(100, 5000);
   const EnergyPoints other = steady(50, 5000);
-  books.settle({&one, nullptr, &other}, false);
-  const Told all = told(books);
+  stats.settle({&one, nullptr, &other}, false);
+  const Reported all = reported(stats);
   REQUIRE(all.regions.size() == 2);
-  CHECK(all.regions[0].meter == 0);
+  CHECK(all.regions[0].sensor == 0);
   CHECK(all.regions[0].calls == 2);
   CHECK(all.regions[0].joules == Approx(150));
-  CHECK(all.regions[1].meter == 2);
+  CHECK(all.regions[1].sensor == 2);
   CHECK(all.regions[1].joules == Approx(75));
 }
 
 TEST_CASE("Energy books: what samples do not cover yet waits", "[sample]") {
-  EnergyBooks books(kInterval);
-  books.add_step(step_of(0, 1000, 1000), false);
-  books.add_step(step_of(1000, 2050, 1050), false);
+  EnergyStats stats(kInterval);
+  stats.add_step(step_of(0, 1000, 1000), false);
+  stats.add_step(step_of(1000, 2050, 1050), false);
   EnergyPoints points = steady(100, 2000);
-  books.settle({&points}, false);
-  CHECK(told(books).steps[0].steps == 1);
+  stats.settle({&points}, false);
+  CHECK(reported(stats).steps[0].steps == 1);
   points.add(2100 * kMs, 210);
-  books.settle({&points}, false);
-  CHECK(told(books).steps[0].steps == 2);
-  CHECK(told(books).steps[0].joules == Approx(205));
+  stats.settle({&points}, false);
+  CHECK(reported(stats).steps[0].steps == 2);
+  CHECK(reported(stats).steps[0].joules == Approx(205));
 }
 
 TEST_CASE("Energy books: a meter that does not answer holds up no other", "[sample]") {
-  EnergyBooks books(kInterval);
+  EnergyStats stats(kInterval);
   const EnergyPoints hung = steady(100, 1000);
   const EnergyPoints none;
-  for (std::int64_t step = 0; step < 100; ++step) { books.add_step(step_of(step * 100, step * 100 + 100, 100), false); }
+  for (std::int64_t step = 0; step < 100; ++step) { stats.add_step(step_of(step * 100, step * 100 + 100, 100), false); }
   const EnergyPoints alive = steady(100, 10'000);
-  books.settle({&hung, &none, &alive}, false);
-  const Told all = told(books);
+  stats.settle({&hung, &none, &alive}, false);
+  const Reported all = reported(stats);
   REQUIRE(all.steps.size() == 2);
-  CHECK(all.steps[0].meter == 0);
+  CHECK(all.steps[0].sensor == 0);
   CHECK(all.steps[0].steps == 10);
-  CHECK(all.steps[1].meter == 2);
+  CHECK(all.steps[1].sensor == 2);
   CHECK(all.steps[1].steps == 100);
 }
 
 TEST_CASE("Energy books: what waits is bounded, and what had to go is counted", "[sample]") {
-  EnergyBooks books(kInterval);
-  constexpr std::int64_t kTwice = 2 * EnergyBooks::kMostWaiting;
-  for (std::int64_t step = 0; step < kTwice; ++step) { books.add_step(step_of(step * 50, step * 50 + 50, 50), false); }
-  CHECK(books.dropped() == EnergyBooks::kMostWaiting);
+  EnergyStats stats(kInterval);
+  constexpr std::int64_t kTwice = 2 * EnergyStats::kMaxWaiting;
+  for (std::int64_t step = 0; step < kTwice; ++step) { stats.add_step(step_of(step * 50, step * 50 + 50, 50), false); }
+  CHECK(stats.dropped() == EnergyStats::kMaxWaiting);
   // Steps that are short wait together: a hundred thousand a second need no more room than samples do.
-  EnergyBooks short_steps(kInterval);
+  EnergyStats short_steps(kInterval);
   for (std::int64_t step = 0; step < 100'000; ++step) {
     Row row = step_of(0, 0, 0);
     row.begin_ns = step * 10'000;
@@ -180,18 +180,18 @@ TEST_CASE("Energy books: what waits is bounded, and what had to go is counted", 
   CHECK(short_steps.dropped() == 0);
   const EnergyPoints points = steady(100, 1100);
   short_steps.settle({&points}, true);
-  CHECK(told(short_steps).steps[0].steps == 100'000);
-  CHECK(told(short_steps).steps[0].joules == Approx(100));
+  CHECK(reported(short_steps).steps[0].steps == 100'000);
+  CHECK(reported(short_steps).steps[0].joules == Approx(100));
 }
 
 TEST_CASE("Energy books: names beyond the bound have no energy", "[sample]") {
-  EnergyBooks books(kInterval);
+  EnergyStats stats(kInterval);
   const EnergyPoints points = steady(100, 1100);
-  for (std::size_t name = 0; name < EnergyBooks::kMostPlaces + 100; ++name) {
-    books.add_region("region " + std::to_string(name), 0, 1000 * kMs);
-    books.settle({&points}, true);
+  for (std::size_t name = 0; name < EnergyStats::kMaxPlaces + 100; ++name) {
+    stats.add_region("region " + std::to_string(name), 0, 1000 * kMs);
+    stats.settle({&points}, true);
   }
-  CHECK(told(books).regions.size() == EnergyBooks::kMostPlaces);
+  CHECK(reported(stats).regions.size() == EnergyStats::kMaxPlaces);
 }
 
 TEST_CASE("Energy books: the error holds for a power that swings", "[sample]") {
@@ -199,11 +199,11 @@ TEST_CASE("Energy books: the error holds for a power that swings", "[sample]") {
   EnergyPoints points;
   for (std::int64_t ms = 0; ms <= 20'000; ms += 100) { points.add(ms * kMs, joules(static_cast<double>(ms) / 1e3)); }
   for (std::int64_t length = 137; length < 2000; length += 61) {
-    EnergyBooks books(kInterval);
+    EnergyStats stats(kInterval);
     std::int64_t at = 50;
-    for (; at + length < 19'000; at += length) { books.add_step(step_of(at, at + length, length), false); }
-    books.settle({&points}, true);
-    const StepEnergy steps = told(books).steps.at(0);
+    for (; at + length < 19'000; at += length) { stats.add_step(step_of(at, at + length, length), false); }
+    stats.settle({&points}, true);
+    const StepEnergy steps = reported(stats).steps.at(0);
     const double truth = joules(static_cast<double>(at) / 1e3) - joules(0.05);
     CHECK(std::abs(steps.joules - truth) <= steps.error_joules);
     CHECK(steps.joules == Approx(truth).epsilon(0.01));

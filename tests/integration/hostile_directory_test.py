@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything that is named here lies in the scratch folder: a command that fails this test destroys what it was led to.
+"""Everything that is named here lies in the scratch directory: a command that fails this test destroys what it was led to.
 
-Whatever stands in a run folder, no command changes anything outside it, waits for ever, or sends what is not the run's."""
+Whatever stands in a run directory, no command changes anything outside it, waits for ever, or sends what is not the run's."""
 
 import hashlib
 import json
@@ -22,10 +22,10 @@ NAMES = ("journal-00000.tjl", "journal-00001.tjl", "mlflow.json", "mlflow.json.p
 HOLES = 1 << 34
 
 
-def tree(folder):
-    """How everything below a folder stands: kind, mode, times of files, and what is in them."""
+def tree(directory):
+    """How everything below a directory stands: kind, mode, times of files, and what is in them."""
     found = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(directory.rglob("*")):
         status = path.lstat()
         what = [stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode), status.st_size]
         if stat.S_ISREG(status.st_mode):
@@ -38,7 +38,7 @@ def tree(folder):
     return found
 
 
-class HostileFolder(rig.Case):
+class HostileDirectory(rig.Case):
     def setUp(self):
         super().setUp()
         self.outside = self.scratch / "outside"
@@ -46,13 +46,13 @@ class HostileFolder(rig.Case):
         self.logs = self.scratch / "logs of takt"
         self.run_program("hang", stdin=subprocess.DEVNULL)
         self.good = self.scratch / "good"
-        os.rename(self.folder(), self.good)
+        os.rename(self.directory(), self.good)
         shutil.rmtree(self.runs)
 
     def prepare(self):
-        """A run folder that can be planted in, and beside it what must not change."""
-        for folder in (self.outside, self.wandb, self.logs, self.runs):
-            shutil.rmtree(folder, ignore_errors=True)
+        """A run directory that can be planted in, and beside it what must not change."""
+        for directory in (self.outside, self.wandb, self.logs, self.runs):
+            shutil.rmtree(directory, ignore_errors=True)
         run = self.runs / "run" / "rank-0-0-1"
         shutil.copytree(self.good, run)
         log = self.outside / "wandb" / "offline-run-20261122_173059-abcdefgh" / "run-abcdefgh.wandb"
@@ -62,8 +62,8 @@ class HostileFolder(rig.Case):
         (self.outside / "secret").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n", encoding="utf-8")
         (self.outside / "lease").write_text(f"{os.uname().nodename} 1073741823 0\n", encoding="utf-8")
         (self.outside / "notes.json").write_text("{}", encoding="utf-8")
-        (self.outside / "folder").mkdir()
-        (self.outside / "folder" / "inner").write_text("inner", encoding="utf-8")
+        (self.outside / "directory").mkdir()
+        (self.outside / "directory" / "inner").write_text("inner", encoding="utf-8")
         (self.outside / "pipe").parent.mkdir(exist_ok=True)
         return run, log
 
@@ -116,7 +116,7 @@ class HostileFolder(rig.Case):
                 os.truncate(path, path.stat().st_size // 2)
                 return
             path.unlink()
-        if how in ("secret", "lease", "notes.json", "nowhere", "folder"):
+        if how in ("secret", "lease", "notes.json", "nowhere", "directory"):
             path.symlink_to(self.outside / how)
         elif how == "relative":
             path.symlink_to("../../../outside/secret")
@@ -140,7 +140,7 @@ class HostileFolder(rig.Case):
             path.write_bytes(b"")
 
     def test_every_name_planted_in_every_way(self):
-        for how in ("secret", "lease", "notes.json", "nowhere", "folder", "relative", "hardlink", "hardlinked lease", "pipe",
+        for how in ("secret", "lease", "notes.json", "nowhere", "directory", "relative", "hardlink", "hardlinked lease", "pipe",
                     "directory", "device", "noise", "truncated"):
             with self.subTest(how):
                 run, _ = self.prepare()
@@ -180,7 +180,7 @@ class HostileFolder(rig.Case):
         sync = [COMMAND, "sync", "--to", "tensorboard", str(run)]
         subprocess.run(sync, check=True, timeout=60, env=rig.environment())
         [name] = os.listdir(run / "tensorboard")
-        for how in ("secret", "nowhere", "folder", "relative", "hardlink", "pipe", "directory", "device", "holes", "noise"):
+        for how in ("secret", "nowhere", "directory", "relative", "hardlink", "pipe", "directory", "device", "holes", "noise"):
             for planted in (name, "takt-sync.part"):
                 with self.subTest(how, planted=planted):
                     run, _ = self.prepare()

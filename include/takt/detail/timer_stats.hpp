@@ -53,7 +53,7 @@ class ForgottenLine {
     add_path(thread, node.parent);
     add(", had not ended when the next step or its thread had; is its end missing?");
   }
-  void tell() noexcept {
+  void report() noexcept {
     if (report_forgotten != nullptr) {
       report_forgotten(text_ + kPrefix);
     } else if (is_first_forgotten(text_)) {
@@ -83,26 +83,26 @@ class ForgottenLine {
 };
 
 /// Owner: says what was given up since this was last asked.
-TAKT_COLD inline void tell_forgotten(TimerThread& thread) noexcept {
+TAKT_COLD inline void report_forgotten_regions(TimerThread& thread) noexcept {
   const NotCancelled whole;
   thread.tree.take_lost_step();
-  thread.tree.take_given_up([&thread](const Tree::Frame& frame) { ForgottenLine(thread, *frame.node.get()).tell(); });
+  thread.tree.take_given_up([&thread](const Tree::Frame& frame) { ForgottenLine(thread, *frame.node.get()).report(); });
 }
 
 /// A Timer with books of its own: a tree for each thread that uses it, and what a Backend has still to say. Needs no
 /// library.
 template <class B>
-class TimerBooks {
+class TimerStats {
  public:
-  explicit TimerBooks(B backend) noexcept : backend_(backend) {}
-  ~TimerBooks() {
+  explicit TimerStats(B backend) noexcept : backend_(backend) {}
+  ~TimerStats() {
     threads_.each([this](Thread& thread) {
       thread.results.give_up(backend_);
-      abandon(thread);
+      drop(thread);
     });
   }
-  TimerBooks(const TimerBooks&) = delete;
-  TimerBooks& operator=(const TimerBooks&) = delete;
+  TimerStats(const TimerStats&) = delete;
+  TimerStats& operator=(const TimerStats&) = delete;
 
   Handle start(const Key& key) noexcept {
     Thread* thread = here();
@@ -232,8 +232,8 @@ class TimerBooks {
   }
   bool complete(std::chrono::milliseconds timeout) noexcept {
     const std::uint64_t begin = posix_ns(CLOCK_MONOTONIC);
-    constexpr std::chrono::milliseconds kMostWait = std::chrono::hours(24 * 365);
-    const auto limit_ms = timeout.count() < 0 ? 0 : timeout < kMostWait ? timeout.count() : kMostWait.count();
+    constexpr std::chrono::milliseconds kMaxWait = std::chrono::hours(24 * 365);
+    const auto limit_ms = timeout.count() < 0 ? 0 : timeout < kMaxWait ? timeout.count() : kMaxWait.count();
     const auto limit = static_cast<std::uint64_t>(limit_ms) * 1'000'000U;
     for (;;) {
       threads_.each([this](Thread& thread) { thread.results.poll(backend_, true, lost_); });
@@ -306,7 +306,7 @@ class TimerBooks {
     });
     if (found != nullptr) { return found; }
     if (vacant == nullptr && unended >= kMaxUnended) {
-      abandon(*oldest);
+      drop(*oldest);
       vacant = oldest;
     }
     if (vacant == nullptr) { vacant = threads_.add(token); }
@@ -318,7 +318,7 @@ class TimerBooks {
     vacant->number.store(token.number, std::memory_order_relaxed);
     return vacant;
   }
-  static Reading begun_at(Thread& thread, std::uint32_t place) noexcept {
+  static Reading started_at(Thread& thread, std::uint32_t place) noexcept {
     const Thread::Open& open = thread.open_at(place);
     return {open.mark, open.marked};
   }
@@ -328,17 +328,17 @@ class TimerBooks {
     bool any = false;
     for (std::uint32_t place = 0; place != thread.places; ++place) {
       if (!which(place) || !thread.claim(place, thread.open_at(place).id.load(std::memory_order_relaxed))) { continue; }
-      drop(begun_at(thread, place));
+      drop(started_at(thread, place));
       thread.give_back(place);
       any = true;
     }
     return any;
   }
   /// Gives up the open regions of a thread that has ended.
-  void abandon(Thread& thread) noexcept {
+  void drop(Thread& thread) noexcept {
     free_places(thread, [](std::uint32_t) { return true; });
     next_position(thread);
-    thread.tree.abandon_open();
+    thread.tree.drop_open();
   }
   /// Frees the places of regions that were given up too long ago to end. Whether there were any.
   bool let_go(Thread& thread) noexcept {
@@ -375,12 +375,12 @@ class TimerBooks {
     open.mark = begin.mark;
     open.marked = begin.taken;
     open.id.store(handle.id, std::memory_order_release);  // pairs with claim()
-    if (TAKT_UNLIKELY(thread.tree.has_news())) { tell_forgotten(thread); }
+    if (TAKT_UNLIKELY(thread.tree.has_news())) { report_forgotten_regions(thread); }
     return handle;
   }
   /// Ends the region at `place`, which this thread has claimed from its own books.
   void end_here(Thread& thread, std::uint32_t place, std::uint64_t ns, const Reading& end) noexcept {
-    const Reading begin = begun_at(thread, place);
+    const Reading begin = started_at(thread, place);
     const std::uint64_t key = thread.open_at(place).key;
     const Tree::Frame* const frame = thread.tree.find(place + 1);
     const std::uint64_t begin_ns = frame == nullptr ? ns : frame->begin_ns.own();
@@ -393,11 +393,11 @@ class TimerBooks {
       drop(begin);
       drop(end);
     }
-    if (TAKT_UNLIKELY(thread.tree.has_news())) { tell_forgotten(thread); }
+    if (TAKT_UNLIKELY(thread.tree.has_news())) { report_forgotten_regions(thread); }
   }
   /// Folds a region of another thread under the same path here, without self time.
   void end_elsewhere(Thread& thread, const Handle& handle, std::uint64_t ns, const Reading& end) noexcept {
-    const Reading begin = begun_at(*handle.thread, handle.place);
+    const Reading begin = started_at(*handle.thread, handle.place);
     const std::uint64_t key = handle.thread->open_at(handle.place).key;
     const auto place = [&](const Node* node, const auto& self) -> Node* {
       return node->parent == nullptr ? thread.tree.root() : thread.tree.child(self(node->parent, self), node->key);

@@ -4,7 +4,7 @@
 
 #include <takt/error.hpp>
 
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 
 #include <mutex>
 #include <string>
@@ -13,15 +13,15 @@
 namespace support {
 
 /// Collects the lines that are told while it lives; every cause may speak again. One at a time.
-class CaughtFaults {
+class CaughtErrors {
  public:
-  CaughtFaults() {
-    takt::detail::forget_faults();
-    takt::set_error_handler(&CaughtFaults::add, this);
+  CaughtErrors() {
+    takt::detail::forget_errors();
+    takt::set_error_handler(&CaughtErrors::add, this);
   }
-  ~CaughtFaults() { takt::set_error_handler(nullptr); }
-  CaughtFaults(const CaughtFaults&) = delete;
-  CaughtFaults& operator=(const CaughtFaults&) = delete;
+  ~CaughtErrors() { takt::set_error_handler(nullptr); }
+  CaughtErrors(const CaughtErrors&) = delete;
+  CaughtErrors& operator=(const CaughtErrors&) = delete;
 
   std::vector<std::string> lines() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -36,7 +36,7 @@ class CaughtFaults {
 
  private:
   static void add(const char* line, void* self) {
-    auto& caught = *static_cast<CaughtFaults*>(self);
+    auto& caught = *static_cast<CaughtErrors*>(self);
     const std::lock_guard<std::mutex> lock(caught.mutex_);
     caught.lines_.emplace_back(line);
   }

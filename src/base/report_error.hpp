@@ -38,19 +38,19 @@ void leave_out_lost(std::vector<Loss>& losses, const std::vector<Loss>& before);
 /// Control characters in `line` become spaces and what is beyond 2 kB is cut off. Allocates nothing, takes no lock,
 /// keeps errno. Never throws. Any thread but one inside a Scope. Exported for the exporters that are libraries of their
 /// own.
-TAKT_EXPORT void report_fault(std::string_view cause, std::string_view line) noexcept;
+TAKT_EXPORT void report_error(std::string_view cause, std::string_view line) noexcept;
 
-/// As report_fault, but a cause speaks once in the life of the process.
-TAKT_EXPORT void report_fault_once(std::string_view cause, std::string_view line) noexcept;
+/// As report_error, but a cause speaks once in the life of the process.
+TAKT_EXPORT void report_error_once(std::string_view cause, std::string_view line) noexcept;
 
-/// As report_fault, `now_ns` being the time on a monotonic clock: tests need not wait for five minutes.
-void report_fault_at(std::string_view cause, std::string_view line, std::int64_t now_ns) noexcept;
+/// As report_error, `now_ns` being the time on a monotonic clock: tests need not wait for five minutes.
+void report_error_at(std::string_view cause, std::string_view line, std::int64_t now_ns) noexcept;
 
 /// For the child after a fork: the lines held back so far are the parent's to tell. Nothing has to be unlocked.
-void fault_after_fork() noexcept;
+void error_after_fork() noexcept;
 
 /// Lets every cause speak again, for tests. One thread at a time.
-void forget_faults() noexcept;
+void forget_errors() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 #include "sample/sampler.hpp"
 
 #include <takt/sample.hpp>
@@ -17,9 +17,9 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// What one meter tells of a stretch of time, such as a measured run.
-struct MeterWindow {
-  std::uint32_t meter = 0;
-  Meter figures;  ///< its identity, and figures of the samples in the window
+struct SensorWindow {
+  std::uint32_t sensor = 0;
+  Sensor figures;  ///< its identity, and figures of the samples in the window
   bool has_energy = false;
   WindowEnergy energy;  ///< between the two ends, which lie between samples
 };
@@ -27,21 +27,21 @@ struct MeterWindow {
 /// Of each meter that was sampled between the two times. A pure function. Any thread.
 /// \param samples in the order of their numbers, with those of each meter before and behind the window: without them
 ///        its energy cannot be told.
-std::vector<MeterWindow> meter_windows(const std::vector<Meter>& meters, const std::vector<Sample>& samples,
-                                       std::int64_t begin_ns, std::int64_t end_ns);
+std::vector<SensorWindow> sensor_windows(const std::vector<Sensor>& sensors, const std::vector<Sample>& samples,
+                                         std::int64_t begin_ns, std::int64_t end_ns);
 
 /// What the samples of one meter come to: its figures, and its energy over time. A value; one thread at a time.
-class MeterBooks {
+class SensorStats {
  public:
   /// \param meter whose identity counts; its figures are passed over.
-  explicit MeterBooks(const Meter& meter);
+  explicit SensorStats(const Sensor& sensor);
 
   /// The next sample of this meter. One with another number of values, or of an earlier time, is passed over.
   void add(const Sample& sample);
   /// Nothing more will come.
   void end() noexcept;
   /// Fills in the figures.
-  void tell(Meter& meter) const;
+  void report(Sensor& sensor) const;
 
   /// By the device's counter where it has one, else by its power; nullptr: it tells neither.
   const EnergyPoints* energy() const noexcept;
@@ -53,8 +53,8 @@ class MeterBooks {
     std::int64_t last = Sample::kAbsent;
     std::int64_t last_ns = 0;
     std::int64_t first = Sample::kAbsent;
-    std::int64_t least = 0;
-    std::int64_t most = 0;
+    std::int64_t min = 0;
+    std::int64_t max = 0;
   };
   static constexpr std::size_t kReasons = 8;  // bits that a Slowdown may be
 
@@ -82,11 +82,11 @@ class MeterBooks {
 
 /// What the samples of a run come to: its meters with their figures, the energy of steps and regions, and the newest
 /// samples. One thread at a time.
-class SampleBooks {
+class SampleStats {
  public:
   /// \param interval_ns between two samples.
   /// \param most_recent samples that are kept for between().
-  SampleBooks(std::int64_t interval_ns, std::size_t most_recent);
+  SampleStats(std::int64_t interval_ns, std::size_t most_recent);
 
   /// Takes what threads have left; its samples get their numbers. Returns the meters that are lost from now on.
   std::vector<std::uint32_t> take(SampleQueue::News& news);
@@ -96,10 +96,10 @@ class SampleBooks {
   void settle(bool end);
 
   /// Fills in meters, and energies; of the snapshot it uses series and paths.
-  void tell(Snapshot& snapshot) const;
+  void report(Snapshot& snapshot) const;
   /// Appends what is counted as lost.
-  void tell_losses(std::vector<Loss>& losses) const;
-  const std::vector<Meter>& meters() const noexcept { return meters_; }
+  void report_losses(std::vector<Loss>& losses) const;
+  const std::vector<Sensor>& sensors() const noexcept { return sensors_; }
 
   /// The samples from the last before `begin_ns` to the first behind `end_ns` of each meter, as far back as they are
   /// kept.
@@ -107,10 +107,10 @@ class SampleBooks {
 
  private:
   std::size_t most_recent_;
-  std::vector<Meter> meters_;
+  std::vector<Sensor> sensors_;
   std::vector<Unsampled> unsampled_;
-  std::vector<MeterBooks> books_;  // by meter
-  EnergyBooks energy_;
+  std::vector<SensorStats> stats_;  // by meter
+  EnergyStats energy_;
   std::deque<Sample> recent_;
   std::uint64_t next_ = 0;
 };

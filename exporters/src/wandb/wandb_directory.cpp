@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_directory.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/report_error.hpp"
 #include "trackers/tracker_files.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::string stamp(std::int64_t unix_ns) {
   return text;
 }
 
-/// With its parents. Links are followed: a home or scratch folder is often one.
+/// With its parents. Links are followed: a home or scratch directory is often one.
 bool make_parents(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0) {
@@ -48,7 +48,7 @@ bool make_parents(const std::string& path) {
   }
   const std::size_t slash = path.find_last_of('/');
   if (slash != std::string::npos && slash != 0 && !make_parents(path.substr(0, slash))) { return false; }
-  return make_own_folder(path) || errno == EEXIST;  // another rank was faster
+  return make_own_directory(path) || errno == EEXIST;  // another rank was faster
 }
 
 bool is_digits(std::string_view text) {
@@ -57,7 +57,7 @@ bool is_digits(std::string_view text) {
 
 }  // namespace
 
-bool make_own_folder(const std::string& path) {
+bool make_own_directory(const std::string& path) {
   struct stat status = {};
   if (::mkdir(path.c_str(), S_IRWXU) != 0 || ::lstat(path.c_str(), &status) != 0) { return false; }
   return (status.st_mode & S_IRWXU) == S_IRWXU || ::chmod(path.c_str(), (status.st_mode & 07000U) | S_IRWXU) == 0;
@@ -81,31 +81,34 @@ std::string wandb_root(const std::string& directory) {
   return (root / (dotted ? ".wandb" : "wandb")).string();
 }
 
-std::string make_wandb_folder(const std::string& root, std::int64_t start_unix_ns, const std::string& run_id,
-                              std::string& error) {
-  std::string folder = root + "/offline-run-" + stamp(start_unix_ns) + "-" + run_id;
-  if (make_parents(root) && make_own_folder(folder) && make_own_folder(folder + "/files")) { return folder; }
+std::string make_wandb_directory(const std::string& root, std::int64_t start_unix_ns, const std::string& run_id,
+                                 std::string& error) {
+  std::string directory = root + "/offline-run-" + stamp(start_unix_ns) + "-" + run_id;
+  if (make_parents(root) && make_own_directory(directory) && make_own_directory(directory + "/files")) {
+    return directory;
+  }
   if (errno == EEXIST) {
-    error = folder +
+    error = directory +
             " is there already: another run with this id began in the same second. Give each run a WANDB_RUN_ID of "
             "its own, or none";
   } else {
-    error = wandb_fault("make the folder", folder, errno);
+    error = wandb_error("make the directory", directory, errno);
   }
   return "";
 }
 
-std::string wandb_fault(const char* what, const std::string& path, int number) {
+std::string wandb_error(const char* what, const std::string& path, int number) {
   return std::string("cannot ") + what + " " + path + ": " + reason_of(number) +
-         "; make room, or set WANDB_DIR to a folder that can be written";
+         "; make room, or set WANDB_DIR to a directory that can be written";
 }
 
-bool write_new_file(const FolderFiles& folder, const std::string& name, const std::string& text) {
-  const Descriptor file = folder.create(name, O_WRONLY);
+bool write_new_file(const DirectoryFiles& directory, const std::string& name, const std::string& text) {
+  const Descriptor file = directory.create(name, O_WRONLY);
   return file.is_open() && write_all(file.number(), text) == text.size();
 }
 
-bool attach_time_line(const FolderFiles& from, const FolderFiles& to, std::chrono::steady_clock::time_point until) {
+bool attach_time_line(const DirectoryFiles& from, const DirectoryFiles& to,
+                      std::chrono::steady_clock::time_point until) {
   constexpr const char* kName = "trace.json";
   const Descriptor source = open_time_line(from);
   struct stat status = {};
@@ -130,26 +133,28 @@ bool attach_time_line(const FolderFiles& from, const FolderFiles& to, std::chron
   return false;
 }
 
-Descriptor open_below(const FolderFiles& folder, const std::string& path) {
+Descriptor open_below(const DirectoryFiles& directory, const std::string& path) {
   const std::size_t slash = path.find('/');
-  if (slash == std::string::npos) { return folder.open(path, O_RDONLY); }
-  return open_below(folder.folder(path.substr(0, slash)), path.substr(slash + 1));
+  if (slash == std::string::npos) { return directory.open(path, O_RDONLY); }
+  return open_below(directory.directory(path.substr(0, slash)), path.substr(slash + 1));
 }
 
 bool parse_place_of_log(const std::string& path, WandbPlaceOfLog& place) {
-  constexpr std::string_view kFolder = "offline-run-";
+  constexpr std::string_view kDirectory = "offline-run-";
   constexpr std::string_view kTime = "20261122_173059";
   place.file = name_part(path);
-  place.folder = name_part(folder_part(path));
-  place.root = folder_part(folder_part(path));
+  place.directory = name_part(directory_part(path));
+  place.root = directory_part(directory_part(path));
   const std::string root = name_part(place.root);
-  const std::size_t id_at = kFolder.size() + kTime.size() + 1;
+  const std::size_t id_at = kDirectory.size() + kTime.size() + 1;
   if (path.empty() || path.front() != '/' || (root != "wandb" && root != ".wandb")) { return false; }
-  if (place.folder.size() <= id_at || place.folder.compare(0, kFolder.size(), kFolder) != 0) { return false; }
-  const std::string time = place.folder.substr(kFolder.size(), kTime.size());
-  place.id = place.folder.substr(id_at);
+  if (place.directory.size() <= id_at || place.directory.compare(0, kDirectory.size(), kDirectory) != 0) {
+    return false;
+  }
+  const std::string time = place.directory.substr(kDirectory.size(), kTime.size());
+  place.id = place.directory.substr(id_at);
   return is_digits(time.substr(0, 8)) && time[8] == '_' && is_digits(time.substr(9)) &&
-         place.folder[id_at - 1] == '-' && is_entry_name(place.id) && place.file == "run-" + place.id + ".wandb";
+         place.directory[id_at - 1] == '-' && is_entry_name(place.id) && place.file == "run-" + place.id + ".wandb";
 }
 
 std::string shell_word(const std::string& text) {
@@ -166,15 +171,15 @@ constexpr std::uint64_t kOutputPiece = std::uint64_t{1} << 20U;
 
 }  // namespace
 
-void WandbOutput::copy(const FolderFiles& to, std::uint64_t most) {
+void WandbOutput::copy(const DirectoryFiles& to, std::uint64_t max) {
   if (path_.empty()) { return; }
-  const std::uint64_t end = std::min(copied_ + most, kMostBytes);
+  const std::uint64_t end = std::min(copied_ + max, kMaxBytes);
   while (copied_ < end) {
     const auto piece = static_cast<std::size_t>(std::min(kOutputPiece, end - copied_));
     std::string bytes;
     if (!read_from(path_, copied_, piece, bytes)) {
       if (errno != ENOENT) {
-        report_fault_once("wandb.output", explain_fault("read", path_, errno) + " (WandbOptions::output_log)");
+        report_error_once("wandb.output", explain_error("read", path_, errno) + " (WandbOptions::output_log)");
       }
       return;
     }
@@ -183,7 +188,7 @@ void WandbOutput::copy(const FolderFiles& to, std::uint64_t most) {
     if (!copy.is_open() && errno == ENOENT) { copy = to.create(kName, O_WRONLY); }
     const bool placed = copy.is_open() && ::lseek(copy.number(), static_cast<off_t>(copied_), SEEK_SET) >= 0;
     if (!placed || write_all(copy.number(), bytes) != bytes.size()) {
-      return report_fault("wandb.output", explain_fault("write", to.path(kName), errno));
+      return report_error("wandb.output", explain_error("write", to.path(kName), errno));
     }
     copied_ += bytes.size();
     if (bytes.size() < piece) { return; }

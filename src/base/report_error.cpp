@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/fault.hpp"
+#include "base/report_error.hpp"
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -109,7 +109,7 @@ constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kNeverSpoke = std::numeric_limits<std::int64_t>::min();
 constexpr std::size_t kCauses = 64;
 constexpr std::size_t kLongestLine = 2048;
-constexpr int kPatienceMs = 100;
+constexpr int kTimeoutMs = 100;
 
 struct Cause {
   std::atomic<std::size_t> hash{0};  // 0: free
@@ -212,8 +212,8 @@ void write_to_stderr(std::string_view line) noexcept {
   const QuietSignals quiet;
   pollfd ready = {STDERR_FILENO, POLLOUT, 0};
   // A stream that took nothing is not waited for again before it has taken something.
-  const int patience = g_stuck.load(std::memory_order_relaxed) ? 0 : fault_patience.left_ms(kPatienceMs);
-  const bool takes = poll(&ready, 1, patience) == 1;
+  const int timeout = g_stuck.load(std::memory_order_relaxed) ? 0 : error_timeout.left_ms(kTimeoutMs);
+  const bool takes = poll(&ready, 1, timeout) == 1;
   g_stuck.store(!takes, std::memory_order_relaxed);
   if (!takes || (ready.revents & POLLOUT) == 0) { return; }
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
@@ -264,23 +264,23 @@ const Target* make_target(ErrorHandler handler, void* context) noexcept {
 
 }  // namespace
 
-void report_fault_at(std::string_view cause, std::string_view line, std::int64_t now_ns) noexcept {
+void report_error_at(std::string_view cause, std::string_view line, std::int64_t now_ns) noexcept {
   report(cause, line, now_ns, now_ns + kQuietNs);
 }
 
-void report_fault(std::string_view cause, std::string_view line) noexcept { report_fault_at(cause, line, steady_ns()); }
+void report_error(std::string_view cause, std::string_view line) noexcept { report_error_at(cause, line, steady_ns()); }
 
-void report_fault_once(std::string_view cause, std::string_view line) noexcept {
+void report_error_once(std::string_view cause, std::string_view line) noexcept {
   report(cause, line, steady_ns(), kForEver);
 }
 
-void fault_after_fork() noexcept {
+void error_after_fork() noexcept {
   for (Cause& cause : g_causes) { cause.held_back.store(0, std::memory_order_relaxed); }
-  fault_patience.forget();
-  table_patience.forget();
+  error_timeout.forget();
+  table_timeout.forget();
 }
 
-void forget_faults() noexcept {
+void forget_errors() noexcept {
   for (Cause& cause : g_causes) {
     cause.hash.store(0, std::memory_order_relaxed);
     cause.quiet_until_ns.store(kNeverSpoke, std::memory_order_relaxed);

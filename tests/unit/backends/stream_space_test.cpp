@@ -26,7 +26,7 @@ using takt_test::FakeStream;
 
 namespace {
 
-takt::SessionOptions with_room(int records) {
+takt::SessionOptions with_space(int records) {
   takt::SessionOptions options = takt_test::by_hand();
   options.gpu_records = records;
   return options;
@@ -34,12 +34,12 @@ takt::SessionOptions with_room(int records) {
 
 /// A Session, and a stream that stands still, whose queue holds no record more than Takt may have in flight.
 template <int Number, int Records>
-struct RoomFixture {
+struct SpaceFixture {
   struct Tag {};
   using Api = FakeApi<Tag>;
   using Backend = takt::EventBackend<Api>;
 
-  RoomFixture() : driver(Api::driver()), stream(driver.stream()), session("room", with_room(Records)) {
+  SpaceFixture() : driver(Api::driver()), stream(driver.stream()), session("room", with_space(Records)) {
     driver.hold_records(Records);
     driver.hold(true);
   }
@@ -56,7 +56,8 @@ struct RoomFixture {
   }
   takt::PathStats path(const std::string& name) { return takt_test::path_called(session.snapshot(), name); }
   std::uint64_t losses(const std::string& what) { return takt_test::losses_of(session.snapshot(), what); }
-  /// Events that are not free. Those that were given back before they had finished are asked for when others are needed.
+  /// Events that are not free. Those that were given back before they had finished are asked for when others are
+  /// needed.
   std::uint32_t out() {
     auto& device = takt::detail::EventDevice<Api>::instance();
     return device.events() - device.free_events();
@@ -73,8 +74,8 @@ struct RoomFixture {
 
 }  // namespace
 
-using StillRoom = RoomFixture<1, 256>;
-TEST_CASE_METHOD(StillRoom, "StreamRoom: a stream that stands still gets 256 records at most, and others go on") {
+using StillSpace = SpaceFixture<1, 256>;
+TEST_CASE_METHOD(StillSpace, "StreamRoom: a stream that stands still gets 256 records at most, and others go on") {
   FakeStream* const other = driver.stream();
   for (int each = 0; each < 1024; ++each) {
     region(stream);
@@ -93,8 +94,8 @@ TEST_CASE_METHOD(StillRoom, "StreamRoom: a stream that stands still gets 256 rec
   all_well();
 }
 
-using NestedRoom = RoomFixture<2, 64>;
-TEST_CASE_METHOD(NestedRoom, "StreamRoom: the ends of regions find room where begins do not, also of laps") {
+using NestedSpace = SpaceFixture<2, 64>;
+TEST_CASE_METHOD(NestedSpace, "StreamRoom: the ends of regions find room where begins do not, also of laps") {
   {
     const takt::Scope batch(takt::Batch, Backend(stream));
     takt::Scope s(takt::Backward, Backend(stream));
@@ -112,8 +113,8 @@ TEST_CASE_METHOD(NestedRoom, "StreamRoom: the ends of regions find room where be
   all_well();
 }
 
-using IdleRoom = RoomFixture<3, 64>;
-TEST_CASE_METHOD(IdleRoom, "StreamRoom: what a thread that idles has not looked at keeps no other from going on") {
+using IdleSpace = SpaceFixture<3, 64>;
+TEST_CASE_METHOD(IdleSpace, "StreamRoom: what a thread that idles has not looked at keeps no other from going on") {
   std::atomic<bool> filled{false};
   std::atomic<bool> done{false};
   std::thread idle([&] {
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(IdleRoom, "StreamRoom: what a thread that idles has not looked 
   CHECK(losses("skipped_stream_full") == 100 - 28 + 10);
   driver.finish();
   regions(stream, 25);
-  CHECK(losses("skipped_stream_full") <= 100 - 28 + 10 + takt::detail::Patience::kEnds);
+  CHECK(losses("skipped_stream_full") <= 100 - 28 + 10 + takt::detail::PollBackoff::kEnds);
   done = true;
   idle.join();
   finish();
@@ -134,8 +135,8 @@ TEST_CASE_METHOD(IdleRoom, "StreamRoom: what a thread that idles has not looked 
   all_well();
 }
 
-using RefusedRoom = RoomFixture<5, 64>;
-TEST_CASE_METHOD(RefusedRoom, "StreamRoom: records that the driver refuses take no room for ever") {
+using RefusedSpace = SpaceFixture<5, 64>;
+TEST_CASE_METHOD(RefusedSpace, "StreamRoom: records that the driver refuses take no room for ever") {
   driver.script(FakeDriver::Call::record, takt::EventStatus::refused, 1000);
   regions(stream, 1000);
   CHECK(losses("skipped_refused") == 1000);
@@ -148,8 +149,8 @@ TEST_CASE_METHOD(RefusedRoom, "StreamRoom: records that the driver refuses take 
   all_well();
 }
 
-using ManyRooms = RoomFixture<6, 64>;
-TEST_CASE_METHOD(ManyRooms, "StreamRoom: on streams beyond those that are followed regions are skipped and counted") {
+using ManySpaces = SpaceFixture<6, 64>;
+TEST_CASE_METHOD(ManySpaces, "StreamRoom: on streams beyond those that are followed regions are skipped and counted") {
   std::vector<FakeStream*> streams;
   for (int each = 0; each < 1500; ++each) {
     streams.push_back(driver.stream());
@@ -174,8 +175,8 @@ TEST_CASE_METHOD(ManyRooms, "StreamRoom: on streams beyond those that are follow
   all_well();
 }
 
-using ThreadsRoom = RoomFixture<7, 64>;
-TEST_CASE_METHOD(ThreadsRoom, "StreamRoom: threads at ten times the bound never pass it, and lose nothing uncounted") {
+using ThreadsSpace = SpaceFixture<7, 64>;
+TEST_CASE_METHOD(ThreadsSpace, "StreamRoom: threads at ten times the bound never pass it, and lose nothing uncounted") {
   FakeStream* const stuck = driver.stream();
   std::atomic<bool> stop{false};
   std::thread device([&] {

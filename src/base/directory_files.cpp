@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/folder_files.hpp"
+#include "base/directory_files.hpp"
 
 #include "base/file.hpp"
 
@@ -16,7 +16,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 bool check_name(std::string_view name) noexcept {
   if (is_entry_name(name)) { return true; }
@@ -31,7 +31,7 @@ bool is_entry_name(std::string_view name) noexcept {
          name.find('\0') == std::string_view::npos;
 }
 
-std::string folder_part(const std::string& path) {
+std::string directory_part(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) { return "."; }
   return slash == 0 ? "/" : path.substr(0, slash);
@@ -39,31 +39,33 @@ std::string folder_part(const std::string& path) {
 
 std::string name_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-FolderFiles::FolderFiles(std::string path) : path_(std::move(path)) {}
+DirectoryFiles::DirectoryFiles(std::string path) : path_(std::move(path)) {}
 
-FolderFiles FolderFiles::folder(const std::string& name) const {
-  FolderFiles inner;
+DirectoryFiles DirectoryFiles::directory(const std::string& name) const {
+  DirectoryFiles inner;
   inner.path_ = path(name);
   inner.follows_ = false;
   inner.was_open_ = true;  // now or never: its path may lead somewhere else later
   const int here = at();
   if (here >= 0 && check_name(name)) {
-    inner.descriptor_ = Descriptor(::openat(here, name.c_str(), kFolderFlags | O_NOFOLLOW));
+    inner.descriptor_ = Descriptor(::openat(here, name.c_str(), kDirectoryFlags | O_NOFOLLOW));
   }
   if (!inner.descriptor_.is_open()) { inner.why_closed_ = errno; }
   return inner;
 }
 
-int FolderFiles::open_folder() const { return ::open(path_.c_str(), kFolderFlags | (follows_ ? 0 : O_NOFOLLOW)); }
+int DirectoryFiles::open_directory() const {
+  return ::open(path_.c_str(), kDirectoryFlags | (follows_ ? 0 : O_NOFOLLOW));
+}
 
-/// The program may have closed it. A folder that is not the one that it was is none.
-int FolderFiles::at() const {
+/// The program may have closed it. A directory that is not the one that it was is none.
+int DirectoryFiles::at() const {
   if (descriptor_.is_ours()) { return descriptor_.number(); }
   if (path_.empty() || (was_open_ && !descriptor_.is_open())) {
     errno = why_closed_;
     return -1;
   }
-  Descriptor again(open_folder());
+  Descriptor again(open_directory());
   if (!again.is_open()) { return -1; }
   if (was_open_ && !again.is_same(descriptor_)) {
     errno = ENOENT;
@@ -74,7 +76,7 @@ int FolderFiles::at() const {
   return descriptor_.number();
 }
 
-std::string FolderFiles::current_path() const {
+std::string DirectoryFiles::current_path() const {
   struct stat status = {};
   const int here = at();
   if (here < 0 || (::stat(path_.c_str(), &status) == 0 && descriptor_.is_file_of(status))) { return path_; }
@@ -85,7 +87,7 @@ std::string FolderFiles::current_path() const {
   return ::stat(path.c_str(), &status) == 0 && descriptor_.is_file_of(status) ? path : path_;
 }
 
-Descriptor FolderFiles::open(const std::string& name, int flags) const {
+Descriptor DirectoryFiles::open(const std::string& name, int flags) const {
   struct stat status = {};
   if (!look(name, status)) { return Descriptor(); }
   if (!S_ISREG(status.st_mode)) {  // before it is opened: that alone can make a device do something
@@ -100,7 +102,7 @@ Descriptor FolderFiles::open(const std::string& name, int flags) const {
   return file;
 }
 
-Descriptor FolderFiles::create(const std::string& name, int flags) const {
+Descriptor DirectoryFiles::create(const std::string& name, int flags) const {
   const int here = at();
   if (here < 0 || !check_name(name)) { return Descriptor(); }
   Descriptor file(::openat(here, name.c_str(), flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
@@ -114,36 +116,36 @@ Descriptor FolderFiles::create(const std::string& name, int flags) const {
   return file;
 }
 
-bool FolderFiles::read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const {
+bool DirectoryFiles::read(const std::string& name, std::uint64_t offset, std::size_t max, std::string& bytes) const {
   const Descriptor file = open(name, O_RDONLY);
-  return file.is_open() && read_at(file.number(), offset, most, bytes);
+  return file.is_open() && read_at(file.number(), offset, max, bytes);
 }
 
-bool FolderFiles::look(const std::string& name, struct stat& status) const {
+bool DirectoryFiles::look(const std::string& name, struct stat& status) const {
   const int here = at();
   return here >= 0 && check_name(name) && ::fstatat(here, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool FolderFiles::may_exist(const std::string& name) const {
+bool DirectoryFiles::may_exist(const std::string& name) const {
   struct stat status = {};
   return look(name, status) || errno != ENOENT;
 }
 
-std::vector<std::string> FolderFiles::names() const {
+std::vector<std::string> DirectoryFiles::names() const {
   std::vector<std::string> found;
   const int here = at();
-  Descriptor listing(here < 0 ? -1 : ::openat(here, ".", kFolderFlags));  // with a place of its own
-  DIR* const folder = listing.is_open() ? ::fdopendir(listing.number()) : nullptr;
-  if (folder == nullptr) { return found; }
-  for (const dirent* entry = ::readdir(folder); entry != nullptr; entry = ::readdir(folder)) {
+  Descriptor listing(here < 0 ? -1 : ::openat(here, ".", kDirectoryFlags));  // with a place of its own
+  DIR* const directory = listing.is_open() ? ::fdopendir(listing.number()) : nullptr;
+  if (directory == nullptr) { return found; }
+  for (const dirent* entry = ::readdir(directory); entry != nullptr; entry = ::readdir(directory)) {
     if (is_entry_name(entry->d_name)) { found.emplace_back(entry->d_name); }
   }
   listing.forget();
-  ::closedir(folder);
+  ::closedir(directory);
   return found;
 }
 
-bool FolderFiles::make_folder(const std::string& name) const {
+bool DirectoryFiles::make_directory(const std::string& name) const {
   struct stat status = {};
   const int here = at();
   if (here < 0 || !check_name(name) || ::mkdirat(here, name.c_str(), S_IRWXU) != 0 || !look(name, status)) {
@@ -154,17 +156,17 @@ bool FolderFiles::make_folder(const std::string& name) const {
          ::fchmodat(here, name.c_str(), (status.st_mode & 07000U) | S_IRWXU, 0) == 0;
 }
 
-bool FolderFiles::rename(const std::string& from, const std::string& to) const {
+bool DirectoryFiles::rename(const std::string& from, const std::string& to) const {
   const int here = at();
   return here >= 0 && check_name(from) && check_name(to) && ::renameat(here, from.c_str(), here, to.c_str()) == 0;
 }
 
-bool FolderFiles::remove(const std::string& name) const {
+bool DirectoryFiles::remove(const std::string& name) const {
   const int here = at();
   return here >= 0 && check_name(name) && ::unlinkat(here, name.c_str(), 0) == 0;
 }
 
-bool FolderFiles::link(const Descriptor& file, const std::string& name) const {
+bool DirectoryFiles::link(const Descriptor& file, const std::string& name) const {
   const int here = at();
   if (here < 0 || !check_name(name)) { return false; }
   // By its number, as under its name there may be another one by now.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranks/told_waits.hpp"
+#include "ranks/reported_waits.hpp"
 
 #include "base/statistics.hpp"
 #include "ranks/rank_steps.hpp"
@@ -12,14 +12,14 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr double kLeastShare = 0.03;
-constexpr double kLeastErrors = 6;
-constexpr std::size_t kLeastAgree = 8;  // of ten windows
+constexpr double kMinShare = 0.03;
+constexpr double kMinErrors = 6;
+constexpr std::size_t kMinAgree = 8;  // of ten windows
 
 /// By how much each rank of the group takes longer in a region than the others, in a step; 0 where that does not last.
 class LongerRanks {
  public:
-  LongerRanks(std::size_t ranks, double least_ns) : least_ns_(least_ns), sums_(ranks), squares_(ranks), above_(ranks) {}
+  LongerRanks(std::size_t ranks, double min_ns) : min_ns_(min_ns), sums_(ranks), squares_(ranks), above_(ranks) {}
 
   void add_window(const std::vector<double>& medians) {
     const std::vector<double> others = medians_of_others(medians);
@@ -35,19 +35,19 @@ class LongerRanks {
     const double mean = sums_[at] / n;
     const double error = std::sqrt(std::max(squares_[at] - n * mean * mean, 0.0) / (n - 1) / n);
     const std::size_t agree = mean > 0 ? above_[at] : kStepWindows - above_[at];
-    const double most = std::fabs(mean);
-    return most > least_ns_ && most > kLeastErrors * error && agree >= kLeastAgree ? mean : 0;
+    const double max = std::fabs(mean);
+    return max > min_ns_ && max > kMinErrors * error && agree >= kMinAgree ? mean : 0;
   }
 
  private:
-  double least_ns_;
+  double min_ns_;
   std::vector<double> sums_;
   std::vector<double> squares_;
   std::vector<std::size_t> above_;
 };
 
 template <class Value>
-LongerRanks longer_ranks(const StepTimes& times, const std::vector<std::size_t>& group, double least_ns, Value value) {
+LongerRanks longer_ranks(const StepTimes& times, const std::vector<std::size_t>& group, double min_ns, Value value) {
   std::vector<std::vector<double>> windows(kStepWindows, std::vector<double>(group.size()));
   for (std::size_t at = 0; at < group.size(); ++at) {
     std::vector<double> by_step;
@@ -58,7 +58,7 @@ LongerRanks longer_ranks(const StepTimes& times, const std::vector<std::size_t>&
     const std::vector<double> medians = window_medians(by_step);
     for (std::size_t window = 0; window < kStepWindows; ++window) { windows[window][at] = medians[window]; }
   }
-  LongerRanks longer(group.size(), least_ns);
+  LongerRanks longer(group.size(), min_ns);
   for (const std::vector<double>& each : windows) { longer.add_window(each); }
   return longer;
 }
@@ -92,16 +92,16 @@ bool tells_waits(const StepTimes& times, const std::vector<std::size_t>& group) 
 }
 
 HiddenWait hidden_wait_of(const StepTimes& times, const std::vector<std::size_t>& group) {
-  const double least_ns = kLeastShare * usual_busy_ns(times, group);
+  const double min_ns = kMinShare * usual_busy_ns(times, group);
   std::vector<std::string> names = {""};
   std::vector<LongerRanks> regions = {
-      longer_ranks(times, group, least_ns, [&](auto rank, auto step) { return times.rest_ns(rank, step); })};
+      longer_ranks(times, group, min_ns, [&](auto rank, auto step) { return times.rest_ns(rank, step); })};
   for (std::size_t region = 0; region < times.regions().size(); ++region) {
     const JobRegion& each = times.regions()[region];
     if (each.waits() || each.on_stream) { continue; }
     names.push_back(each.name);
-    regions.push_back(longer_ranks(times, group, least_ns,
-                                   [&](auto rank, auto step) { return times.region_ns(region, rank, step); }));
+    regions.push_back(
+        longer_ranks(times, group, min_ns, [&](auto rank, auto step) { return times.region_ns(region, rank, step); }));
   }
   HiddenWait hidden;
   for (std::size_t at = 0; at < group.size(); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sample/energy_books.hpp"
+#include "sample/energy_stats.hpp"
 
 #include "base/text.hpp"
 
@@ -21,7 +21,7 @@ void EnergyPoints::add(std::int64_t time_ns, double joules) {
   }
   points_.push_back({time_ns, joules});
   ++added_;
-  if (points_.size() > kMost) { points_.pop_front(); }
+  if (points_.size() > kMax) { points_.pop_front(); }
 }
 
 std::int64_t EnergyPoints::step_ns() const noexcept {
@@ -83,11 +83,11 @@ std::int64_t end_ns_of(const Row& row) noexcept { return row.begin_ns + row.host
 }  // namespace
 
 /// What is shorter cannot have the samples that it needs.
-bool EnergyBooks::is_long(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
-  return end_ns - begin_ns >= static_cast<std::int64_t>(kLeastSamples - 1) * interval_ns_;
+bool EnergyStats::is_long(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+  return end_ns - begin_ns >= static_cast<std::int64_t>(kMinSamples - 1) * interval_ns_;
 }
 
-void EnergyBooks::add_step(const Row& row, bool and_batch) {
+void EnergyStats::add_step(const Row& row, bool and_batch) {
   Piece piece;
   piece.series = row.series;
   piece.begin_ns = row.begin_ns;
@@ -101,7 +101,7 @@ void EnergyBooks::add_step(const Row& row, bool and_batch) {
 }
 
 /// Short steps that follow each other wait as one.
-bool EnergyBooks::join(const Piece& piece) {
+bool EnergyStats::join(const Piece& piece) {
   if (waiting_.empty()) { return false; }
   Piece& last = waiting_.back();
   const bool follows = last.steps != 0 && last.series == piece.series && last.end_ns == piece.begin_ns;
@@ -112,7 +112,7 @@ bool EnergyBooks::join(const Piece& piece) {
   return true;
 }
 
-void EnergyBooks::add_region(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns) {
+void EnergyStats::add_region(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns) {
   if (!is_long(begin_ns, end_ns)) { return; }
   Piece piece;
   piece.name = name;
@@ -121,8 +121,8 @@ void EnergyBooks::add_region(std::string_view name, std::int64_t begin_ns, std::
   wait(std::move(piece));
 }
 
-void EnergyBooks::wait(Piece piece) {
-  if (waiting_.size() == kMostWaiting) {
+void EnergyStats::wait(Piece piece) {
+  if (waiting_.size() == kMaxWaiting) {
     dropped_ += std::max<std::uint64_t>(waiting_.front().steps, 1);
     waiting_.pop_front();
   }
@@ -130,40 +130,40 @@ void EnergyBooks::wait(Piece piece) {
 }
 
 /// The time up to which every meter that answers is known.
-std::int64_t EnergyBooks::covered(const Meters& meters) const {
+std::int64_t EnergyStats::covered(const Sensors& sensors) const {
   std::int64_t newest = EnergyPoints::kNever;
-  for (const EnergyPoints* each : meters) { newest = each == nullptr ? newest : std::max(newest, each->known_ns()); }
+  for (const EnergyPoints* each : sensors) { newest = each == nullptr ? newest : std::max(newest, each->known_ns()); }
   if (newest == EnergyPoints::kNever) { return newest; }
-  const std::int64_t least = newest - std::max(kLateIntervals * interval_ns_, kLateNs);
+  const std::int64_t min = newest - std::max(kLateIntervals * interval_ns_, kLateNs);
   std::int64_t covered = newest;
-  for (const EnergyPoints* each : meters) {
-    if (each != nullptr && each->known_ns() >= least) { covered = std::min(covered, each->known_ns()); }
+  for (const EnergyPoints* each : sensors) {
+    if (each != nullptr && each->known_ns() >= min) { covered = std::min(covered, each->known_ns()); }
   }
   return covered;
 }
 
-void EnergyBooks::settle(const Meters& meters, bool end) {
-  const std::int64_t until = covered(meters);
+void EnergyStats::settle(const Sensors& sensors, bool end) {
+  const std::int64_t until = covered(sensors);
   while (!waiting_.empty() && (end || waiting_.front().end_ns <= until)) {
-    share_out(waiting_.front(), meters);
+    share_out(waiting_.front(), sensors);
     waiting_.pop_front();
   }
 }
 
-void EnergyBooks::share_out(const Piece& piece, const Meters& meters) {
-  for (std::uint32_t meter = 0; meter < meters.size(); ++meter) {
-    if (meters[meter] == nullptr) { continue; }
+void EnergyStats::share_out(const Piece& piece, const Sensors& sensors) {
+  for (std::uint32_t sensor = 0; sensor < sensors.size(); ++sensor) {
+    if (sensors[sensor] == nullptr) { continue; }
     if (piece.steps != 0) {
-      add_steps(piece, meter, *meters[meter]);
+      add_steps(piece, sensor, *sensors[sensor]);
     } else {
-      add_call(piece, meter, *meters[meter]);
+      add_call(piece, sensor, *sensors[sensor]);
     }
   }
 }
 
-void EnergyBooks::add_steps(const Piece& piece, std::uint32_t meter, const EnergyPoints& energy) {
-  const Place place(piece.series, meter);
-  if (series_.size() >= kMostPlaces && series_.count(place) == 0) { return; }
+void EnergyStats::add_steps(const Piece& piece, std::uint32_t sensor, const EnergyPoints& energy) {
+  const Place place(piece.series, sensor);
+  if (series_.size() >= kMaxPlaces && series_.count(place) == 0) { return; }
   Series& series = series_[place];
   Stretch& stretch = series.stretch;
   EnergyPoints::Edge begin;
@@ -182,11 +182,11 @@ void EnergyBooks::add_steps(const Piece& piece, std::uint32_t meter, const Energ
   stretch.values += energy.values_between(piece.begin_ns, piece.end_ns);
 }
 
-void EnergyBooks::add_call(const Piece& piece, std::uint32_t meter, const EnergyPoints& energy) {
+void EnergyStats::add_call(const Piece& piece, std::uint32_t sensor, const EnergyPoints& energy) {
   WindowEnergy window;
-  if (!energy.between(piece.begin_ns, piece.end_ns, window) || window.values < kLeastSamples) { return; }
-  const Called place(piece.name, piece.series, meter);
-  if (calls_.size() >= kMostPlaces && calls_.count(place) == 0) { return; }
+  if (!energy.between(piece.begin_ns, piece.end_ns, window) || window.values < kMinSamples) { return; }
+  const Called place(piece.name, piece.series, sensor);
+  if (calls_.size() >= kMaxPlaces && calls_.count(place) == 0) { return; }
   RegionEnergy& calls = calls_[place];
   ++calls.calls;
   calls.time_ns += piece.end_ns - piece.begin_ns;
@@ -194,8 +194,8 @@ void EnergyBooks::add_call(const Piece& piece, std::uint32_t meter, const Energy
   calls.error_joules += window.error_joules;
 }
 
-void EnergyBooks::add_to(StepEnergy& sum, const Stretch& stretch) {
-  if (stretch.values < kLeastSamples) { return; }
+void EnergyStats::add_to(StepEnergy& sum, const Stretch& stretch) {
+  if (stretch.values < kMinSamples) { return; }
   sum.steps += stretch.steps;
   sum.items += stretch.items;
   sum.time_ns += stretch.end_ns - stretch.begin_ns;
@@ -203,24 +203,24 @@ void EnergyBooks::add_to(StepEnergy& sum, const Stretch& stretch) {
   sum.error_joules += stretch.begin.error_joules + stretch.end.error_joules;
 }
 
-void EnergyBooks::close(Series& series) {
+void EnergyStats::close(Series& series) {
   add_to(series.closed, series.stretch);
   series.stretch = Stretch();
 }
 
-void EnergyBooks::tell(std::vector<StepEnergy>& steps, std::vector<RegionEnergy>& regions,
-                       const std::function<std::string(std::uint32_t)>& batch_of) const {
+void EnergyStats::report(std::vector<StepEnergy>& steps, std::vector<RegionEnergy>& regions,
+                         const std::function<std::string(std::uint32_t)>& batch_of) const {
   for (const auto& [place, series] : series_) {
     StepEnergy sum = series.closed;
     add_to(sum, series.stretch);
     sum.series = place.first;
-    sum.meter = place.second;
+    sum.sensor = place.second;
     if (sum.steps != 0) { steps.push_back(sum); }
   }
   std::map<std::pair<std::string, std::uint32_t>, RegionEnergy> named;
   for (const auto& [place, calls] : calls_) {
-    const auto& [name, series, meter] = place;
-    RegionEnergy& region = named[{series == kNoSeries ? name : batch_of(series), meter}];
+    const auto& [name, series, sensor] = place;
+    RegionEnergy& region = named[{series == kNoSeries ? name : batch_of(series), sensor}];
     region.calls += calls.calls;
     region.time_ns += calls.time_ns;
     region.joules += calls.joules;
@@ -228,7 +228,7 @@ void EnergyBooks::tell(std::vector<StepEnergy>& steps, std::vector<RegionEnergy>
   }
   for (auto& [place, region] : named) {
     region.name = place.first;
-    region.meter = place.second;
+    region.sensor = place.second;
     regions.push_back(std::move(region));
   }
 }

@@ -22,7 +22,8 @@ namespace takt_test {
 /// How a rank stands.
 enum class RankState { ended, runs, died };
 
-/// What the process of a rank says of itself: ten steps of a second, and a Backward that is longer by 1 s on each rank than on the one
+/// What the process of a rank says of itself: ten steps of a second, and a Backward that is longer by 1 s on each rank
+/// than on the one
 /// before.
 inline takt::Snapshot snapshot_of_rank(int rank, int world, RankState state = RankState::ended, int attempt = 0) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -53,17 +54,17 @@ inline takt::Snapshot snapshot_of_rank(int rank, int world, RankState state = Ra
   return snapshot;
 }
 
-/// A run whose ranks leave folders beside each other.
-class RankFolders {
+/// A run whose ranks leave directories beside each other.
+class RankDirectories {
  public:
   /// \param ranks of these, from 0 on, have ended.
-  explicit RankFolders(int world, int ranks = 0) : world_(world) {
+  explicit RankDirectories(int world, int ranks = 0) : world_(world) {
     REQUIRE(::mkdir(run().c_str(), 0700) == 0);
     for (int rank = 0; rank < ranks; ++rank) { add(rank); }
   }
 
   std::string run() const { return scratch_.path("net-1"); }
-  std::string folder(int rank, int attempt = 0) const {
+  std::string directory(int rank, int attempt = 0) const {
     return run() + "/rank-" + std::to_string(rank) + "-" + std::to_string(attempt) + "-7";
   }
   int world() const noexcept { return world_; }
@@ -74,7 +75,7 @@ class RankFolders {
     add(snapshot_of_rank(rank, world_, state, attempt));
   }
   void add(const takt::Snapshot& snapshot) {
-    const std::string where = folder(snapshot.run.rank, snapshot.run.attempt);
+    const std::string where = directory(snapshot.run.rank, snapshot.run.attempt);
     std::filesystem::remove_all(where);
     REQUIRE(::mkdir(where.c_str(), 0700) == 0);
     takt::detail::JournalExporter journal(where, plain_journal());

@@ -31,7 +31,7 @@ struct HiddenWait {
 };
 
 /// The one with the longest `ns`. A difference counts from 3 % of the busy time on, where it is above 6 standard errors
-/// over ten windows and 8 of them have its sign. REQUIRES: two ranks or more, and kLeastSteps.
+/// over ten windows and 8 of them have its sign. REQUIRES: two ranks or more, and kMinComparedSteps.
 HiddenWait hidden_wait_of(const StepTimes& times, const std::vector<std::size_t>& group);
 
 }  // namespace detail

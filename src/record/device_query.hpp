@@ -9,22 +9,22 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// Asks for several results of a stream in a row.
-class DeviceLook {
+class DeviceQuery {
  public:
-  explicit DeviceLook(StreamRef stream) noexcept : stream_(stream) {}
-  ~DeviceLook() {
-    if (stream_.ops->ask != nullptr) { stream_.ops->end_questions(stream_.handle, questions_); }
+  explicit DeviceQuery(StreamRef stream) noexcept : stream_(stream) {}
+  ~DeviceQuery() {
+    if (stream_.ops->ask != nullptr) { stream_.ops->end_queries(stream_.handle, queries_); }
   }
-  DeviceLook(const DeviceLook&) = delete;
-  DeviceLook& operator=(const DeviceLook&) = delete;
+  DeviceQuery(const DeviceQuery&) = delete;
+  DeviceQuery& operator=(const DeviceQuery&) = delete;
   Elapsed elapsed(Mark begin, Mark end) noexcept {
-    return stream_.ops->ask != nullptr ? stream_.ops->ask(stream_.handle, begin, end, questions_)
+    return stream_.ops->ask != nullptr ? stream_.ops->ask(stream_.handle, begin, end, queries_)
                                        : stream_.ops->elapsed(stream_.handle, begin, end);
   }
 
  private:
   const StreamRef stream_;
-  Questions questions_;
+  Queries queries_;
 };
 
 }  // namespace detail

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "record/recorder.hpp"
+
+#include "support/catch.hpp"
+
+using takt::detail::ReportedRegions;
+using takt::detail::Tree;
+
+TEST_CASE("ToldRegions: what listeners were told of a region is taken once") {
+  ReportedRegions reported;
+  REQUIRE(reported.add(70, 5));
+  REQUIRE(reported.add(71, 255));
+  REQUIRE(reported.take(72) == 0);
+  REQUIRE(reported.take(71) == 255);
+  REQUIRE(reported.take(71) == 0);
+  REQUIRE(reported.take(70) == 5);
+}
+
+TEST_CASE("ToldRegions: there is room for as many as are timed, and again for what was taken") {
+  ReportedRegions reported;
+  for (unsigned id = 1; id <= Tree::kMaxDepth; ++id) { REQUIRE(reported.add(id, 1)); }
+  REQUIRE(!reported.add(100, 1));
+  REQUIRE(reported.take(100) == 0);
+  REQUIRE(reported.take(7) == 1);
+  REQUIRE(reported.add(100, 2));
+  REQUIRE(reported.take(100) == 2);
+  reported.forget();
+  REQUIRE(reported.take(8) == 0);
+  for (unsigned id = 1; id <= Tree::kMaxDepth; ++id) { REQUIRE(reported.add(id, 1)); }
+}
