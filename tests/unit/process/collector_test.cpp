@@ -60,7 +60,7 @@ struct CollectorTest : RecorderFixture {
     amendment.device_ns = ns;
     outbox.put(amendment, Record::Type::amendment);
   }
-  Drained drained(Outbox& outbox, bool all = false) {
+  Drained drain_all(Outbox& outbox, bool all = false) {
     collector->drain(outbox, outbox.end(), recorder, 0, {0, 1, 2, 3, 4, 5, 6, 7});
     return collector->drained(all);
   }
@@ -177,12 +177,12 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they
   Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
   put_row(outbox, 1, 3, 0);
-  REQUIRE(drained(outbox).rows.size() == 1);
+  REQUIRE(drain_all(outbox).rows.size() == 1);
   amend(outbox, 0, 1, 50);
-  REQUIRE(drained(outbox).rows.empty());
+  REQUIRE(drain_all(outbox).rows.empty());
   amend(outbox, 0, 1, 60);
   amend(outbox, 1, 1, 60);  // of a row that has left
-  const Drained drained = drained(outbox);
+  const Drained drained = drain_all(outbox);
   REQUIRE(drained.rows.size() == 1);
   REQUIRE(drained.rows[0].step == 0);
   REQUIRE(drained.rows[0].sequence == 1);
@@ -195,21 +195,21 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and 
   Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
   put_row(outbox, 1, 3, 0);
-  Drained drained = drained(outbox);
+  Drained drained = drain_all(outbox);
   REQUIRE(drained.rows.size() == 1);
   REQUIRE(drained.rows[0].early == 0);  // it was final at once
   REQUIRE(drained.early.size() == 1);
   REQUIRE(drained.early[0].early == 1);
   REQUIRE_FALSE(drained.early[0].complete);
   REQUIRE(drained.early[0].step == 0);
-  REQUIRE(drained(outbox).early.empty());
+  REQUIRE(drain_all(outbox).early.empty());
   amend(outbox, 0, 1, 50);
-  drained = drained(outbox);
+  drained = drain_all(outbox);
   REQUIRE(drained.rows.empty());
   REQUIRE(drained.early.size() == 1);
   REQUIRE(drained.early[0].cells[1].device_ns == 50);
   amend(outbox, 0, 2, 60);
-  drained = drained(outbox);
+  drained = drain_all(outbox);
   REQUIRE(drained.early.empty());
   REQUIRE(drained.rows.size() == 1);
   REQUIRE(drained.rows[0].early == 1);
@@ -221,14 +221,14 @@ TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") 
   put_row(outbox, 0, 1, 1);
   put_row(outbox, 1, 1, 1);
   amend(outbox, 1, 0, -1);
-  Drained drained = drained(outbox);
+  Drained drained = drain_all(outbox);
   REQUIRE(drained.rows.size() == 1);
   REQUIRE(!drained.rows[0].complete);
-  drained = drained(outbox, true);
+  drained = drain_all(outbox, true);
   REQUIRE(drained.rows.size() == 1);
   REQUIRE(!drained.rows[0].complete);
   REQUIRE(collector->incomplete_rows() == 2);
-  REQUIRE(drained(outbox, true).rows.empty());
+  REQUIRE(drain_all(outbox, true).rows.empty());
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the oldest go first and are counted") {
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the ol
     put_row(outbox, row, 8, 0);
     collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
-  const Drained drained = drained(outbox);
+  const Drained drained = drain_all(outbox);
   REQUIRE(drained.rows.size() * row_bytes <= kLimit);
   REQUIRE(drained.rows.size() * row_bytes > kLimit / 2);
   REQUIRE(collector->dropped().rows == count - drained.rows.size());
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, 
     put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));  // none is older than 1 024 of its series
     collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
-  const Drained drained = drained(outbox, true);
+  const Drained drained = drain_all(outbox, true);
   REQUIRE((drained.rows.size()) * row_bytes <= kLimit + row_bytes);
   REQUIRE(collector->dropped().rows + drained.rows.size() == count);
 }

@@ -627,10 +627,10 @@ TEST_CASE("a directory that cannot be made is explained") {
   std::ofstream(directory.path() + "/file") << "in the way";
   RunInfo run;
   run.id = "digits-1";
-  for (const std::string& directory :
+  for (const std::string& name :
        {directory.path() + "/file", std::string("/proc/takt-runs"), std::string(), std::string("a\0b", 3)}) {
     SessionOptions options;
-    options.directory = directory;
+    options.directory = name;
     std::string error;
     CHECK(make_run_directory(options, run, error).empty());
     CHECK(mentions(error, {"TAKT_DIR"}));
