@@ -7,7 +7,7 @@
 #   scripts/device-check.sh --pack <new directory> [--built <build directory>]
 #
 # The first builds the checks for the architecture of the GPU here in build-device, runs the quick ones in at most 8 minutes, or
-# those that are asked for, prints one table, and writes it to docs/gpu-validation.md. Needs nvcc (CUDA 12 or later).
+# those that are asked for, prints one table, and writes it to build-device/gpu-validation.md. Needs nvcc (CUDA 12 or later).
 # --pack: needs no GPU. Puts all that the checks need into a directory, for GPUs of compute capability 8 and later. Carried to a machine
 # that has no more than a driver and Python 3.8, its run.sh does the same there: run.sh --help.
 # --built: what has been built there already, and no page is written.
@@ -64,7 +64,7 @@ page=()
 if [[ -z $built ]]; then
   build_checks
   built=$PWD/build-device
-  page=(--write docs/gpu-validation.md)
+  page=(--write build-device/gpu-validation.md)
 fi
 if ! [[ -x $built/tests/device/gpu_check ]]; then
   say "no checks in $built: it was configured without nvcc, or not built"
