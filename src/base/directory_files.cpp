@@ -45,7 +45,7 @@ DirectoryFiles DirectoryFiles::directory(const std::string& name) const {
   DirectoryFiles inner;
   inner.path_ = path(name);
   inner.follows_ = false;
-  inner.was_open_ = true;  // now or never: its path may lead somewhere else later
+  inner.was_open_ = true;  // opened now or never: the path may lead elsewhere later
   const int here = at();
   if (here >= 0 && check_name(name)) {
     inner.descriptor_ = Descriptor(::openat(here, name.c_str(), kDirectoryFlags | O_NOFOLLOW));
@@ -58,7 +58,7 @@ int DirectoryFiles::open_directory() const {
   return ::open(path_.c_str(), kDirectoryFlags | (follows_ ? 0 : O_NOFOLLOW));
 }
 
-/// The program may have closed it. A directory that is not the one that it was is none.
+/// Reopens the directory if the program closed its descriptor. A different directory at the path counts as missing.
 int DirectoryFiles::at() const {
   if (descriptor_.is_ours()) { return descriptor_.number(); }
   if (path_.empty() || (was_open_ && !descriptor_.is_open())) {
@@ -90,12 +90,12 @@ std::string DirectoryFiles::current_path() const {
 Descriptor DirectoryFiles::open(const std::string& name, int flags) const {
   struct stat status = {};
   if (!look(name, status)) { return Descriptor(); }
-  if (!S_ISREG(status.st_mode)) {  // before it is opened: that alone can make a device do something
+  if (!S_ISREG(status.st_mode)) {  // checked before open(), which alone can trigger a device
     errno = S_ISLNK(status.st_mode) ? ELOOP : ENXIO;
     return Descriptor();
   }
   Descriptor file(::openat(at(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (file.is_open() && !file.is_file_of(status)) {  // somebody was faster
+  if (file.is_open() && !file.is_file_of(status)) {  // replaced since look()
     errno = ENOENT;
     return Descriptor();
   }
@@ -106,7 +106,7 @@ Descriptor DirectoryFiles::create(const std::string& name, int flags) const {
   const int here = at();
   if (here < 0 || !check_name(name)) { return Descriptor(); }
   Descriptor file(::openat(here, name.c_str(), flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  // The umask may have taken the owner's own bits away.
+  // The umask may have removed owner bits.
   if (file.is_open() && ::fchmod(file.number(), kFileMode) != 0) {
     const int why = errno;
     ::unlinkat(here, name.c_str(), 0);
@@ -134,7 +134,7 @@ bool DirectoryFiles::may_exist(const std::string& name) const {
 std::vector<std::string> DirectoryFiles::names() const {
   std::vector<std::string> found;
   const int here = at();
-  Descriptor listing(here < 0 ? -1 : ::openat(here, ".", kDirectoryFlags));  // with a place of its own
+  Descriptor listing(here < 0 ? -1 : ::openat(here, ".", kDirectoryFlags));  // with its own read position
   DIR* const directory = listing.is_open() ? ::fdopendir(listing.number()) : nullptr;
   if (directory == nullptr) { return found; }
   for (const dirent* entry = ::readdir(directory); entry != nullptr; entry = ::readdir(directory)) {
@@ -151,7 +151,7 @@ bool DirectoryFiles::make_directory(const std::string& name) const {
   if (here < 0 || !check_name(name) || ::mkdirat(here, name.c_str(), S_IRWXU) != 0 || !look(name, status)) {
     return false;
   }
-  // An umask may take the owner's own bits away.
+  // The umask may have removed owner bits.
   return (status.st_mode & S_IRWXU) == S_IRWXU ||
          ::fchmodat(here, name.c_str(), (status.st_mode & 07000U) | S_IRWXU, 0) == 0;
 }
@@ -169,7 +169,7 @@ bool DirectoryFiles::remove(const std::string& name) const {
 bool DirectoryFiles::link(const Descriptor& file, const std::string& name) const {
   const int here = at();
   if (here < 0 || !check_name(name)) { return false; }
-  // By its number, as under its name there may be another one by now.
+  // Links through /proc because the name may refer to another file by now.
   const std::string number = "/proc/self/fd/" + std::to_string(file.number());
   return ::linkat(AT_FDCWD, number.c_str(), here, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }

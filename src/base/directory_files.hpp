@@ -18,9 +18,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The files of one directory for those who only read them: one on a disk, or one inside another file. Each returns
-/// false
-/// with errno. One thread at a time. Exported for the exporters that are libraries of their own.
+/// Read access to the files of one directory, on disk or inside another file. Functions that fail return false and set
+/// errno. Not thread-safe. Exported for the separate exporter libraries.
 class TAKT_EXPORT ReadableDirectory {
  public:
   virtual ~ReadableDirectory() = default;
@@ -28,15 +27,15 @@ class TAKT_EXPORT ReadableDirectory {
   virtual const std::string& path() const noexcept = 0;
   std::string path(const std::string& name) const { return path() + "/" + name; }
 
-  /// Of all entries, in any order.
+  /// Returns the names of all entries, in any order.
   virtual std::vector<std::string> names() const = 0;
-  /// Of the entry itself, as it stands.
+  /// Reads the status of the entry itself: links are not followed.
   virtual bool look(const std::string& name, struct stat& status) const = 0;
-  /// Appends what the file holds from `offset` on, `most` bytes of it at most.
+  /// Appends up to `max` bytes of the file, starting at `offset`.
   virtual bool read(const std::string& name, std::uint64_t offset, std::size_t max, std::string& bytes) const = 0;
-  /// The whole file, EFBIG where that is more than `most` bytes.
+  /// Reads the whole file. Fails with EFBIG if it has more than `max` bytes.
   bool read_whole(const std::string& name, std::size_t max, std::string& bytes) const {
-    if (!read(name, 0, max + 1, bytes)) { return false; }  // one more tells that there is more
+    if (!read(name, 0, max + 1, bytes)) { return false; }  // one extra byte shows that the file is larger
     errno = bytes.size() > max ? EFBIG : 0;
     return errno == 0;
   }
@@ -47,44 +46,42 @@ class TAKT_EXPORT ReadableDirectory {
   ReadableDirectory& operator=(ReadableDirectory&&) = default;
 };
 
-/// The files of one directory, into which anybody may have put anything. The directory is opened once, and stays the
-/// same
-/// whatever becomes of its path. A name is that of an entry: it leads nowhere else, is no link, and what is opened is a
-/// regular file, so that nobody waits for a pipe or wakes a device. Each returns false, or what is not open, with
-/// errno: ELOOP for a link, ENXIO for what is no file, EINVAL for what is no name. One thread at a time. Exported for
-/// the exporters that are libraries of their own.
+/// The files of one directory that others may write to. The directory is opened once and stays the same if its path
+/// changes. Names must be plain entry names. Links are not followed and only regular files are opened, so no call
+/// blocks on a pipe or triggers a device. Functions that fail return false, or an object that is not open, and set
+/// errno: ELOOP for a link, ENXIO for anything else but a regular file, EINVAL for an invalid name. Not thread-safe.
+/// Exported for the separate exporter libraries.
 class TAKT_EXPORT DirectoryFiles final : public ReadableDirectory {
  public:
   DirectoryFiles() = default;
-  /// \param path is followed where it is a link: whoever names a directory means where that leads. It need not be there
-  /// yet.
+  /// \param path may be a link, which is followed. It need not exist yet.
   explicit DirectoryFiles(std::string path);
-  /// The directory `name` in this one.
+  /// Opens the subdirectory `name`.
   DirectoryFiles directory(const std::string& name) const;
 
-  /// Whether it is there, and the same as before.
+  /// Returns true if the directory exists and is the one opened before.
   bool is_open() const { return at() >= 0; }
   const std::string& path() const noexcept override { return path_; }
   using ReadableDirectory::path;
-  /// The path that leads to it now, should somebody have moved it; path() where that cannot be known.
+  /// Returns the path that leads to the directory now, even if it was moved; path() if that is unknown.
   std::string current_path() const;
 
   /// \param flags O_RDONLY, O_WRONLY or O_RDWR.
   Descriptor open(const std::string& name, int flags) const;
-  /// A new one (0600 whatever the umask), which must not exist.
+  /// Creates a file (0600 whatever the umask). Fails if it exists.
   Descriptor create(const std::string& name, int flags) const;
   bool read(const std::string& name, std::uint64_t offset, std::size_t max, std::string& bytes) const override;
 
   bool look(const std::string& name, struct stat& status) const override;
-  /// Whether there is something of that name, or nobody can tell.
+  /// Returns false only if no entry has that name.
   bool may_exist(const std::string& name) const;
   std::vector<std::string> names() const override;
 
-  /// A new one (0700, and the set-group-id bit that it inherits).
+  /// Creates a directory (0700, plus an inherited set-group-id bit).
   bool make_directory(const std::string& name) const;
   bool rename(const std::string& from, const std::string& to) const;
   bool remove(const std::string& name) const;
-  /// Gives `file` another name, which must not exist.
+  /// Gives `file` another name. Fails if that exists.
   bool link(const Descriptor& file, const std::string& name) const;
 
  private:
@@ -95,15 +92,16 @@ class TAKT_EXPORT DirectoryFiles final : public ReadableDirectory {
   bool follows_ = true;
   mutable Descriptor descriptor_;
   mutable bool was_open_ = false;
-  int why_closed_ = ENOENT;  // errno of what asks for files of a directory that is not open
+  int why_closed_ = ENOENT;  // errno of calls while the directory is not open
 };
 
-/// Whether `name` can be that of an entry: not empty, "." or "..", without a slash or a zero byte. Any thread.
+/// Returns true if `name` is a valid entry name: not empty, "." or "..", and without slashes and zero bytes. Any
+/// thread.
 TAKT_EXPORT bool is_entry_name(std::string_view name) noexcept;
 
-/// "a/b" of "a/b/c", "." of "c".
+/// Returns "a/b" for "a/b/c" and "." for "c".
 TAKT_EXPORT std::string directory_part(const std::string& path);
-/// "c" of "a/b/c".
+/// Returns "c" for "a/b/c".
 TAKT_EXPORT std::string name_part(const std::string& path);
 
 }  // namespace detail

@@ -13,10 +13,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A vendor's library, looked for when the program runs and never closed.
+/// A vendor's library, loaded at run time and never closed.
 class DriverLibrary {
  public:
-  /// Opens the first of `names` that the process has loaded already, else the first that can be had.
+  /// Opens the first of `names` that the process has already loaded, else the first that can be loaded.
   template <std::size_t Count>
   explicit DriverLibrary(const char* const (&names)[Count]) noexcept {
     for (const char* name : names) { handle_ = handle_ == nullptr ? ::dlopen(name, RTLD_NOW | RTLD_NOLOAD) : handle_; }
@@ -24,7 +24,7 @@ class DriverLibrary {
     if (handle_ == nullptr) { set_missing("%s cannot be loaded", names[0]); }
   }
 
-  /// Looks `function` up by name. Without it the library is of no use, unless it is `optional`.
+  /// Looks up `function` by name. The library is unusable without it, unless it is `optional`.
   template <class Function>
   void find(Function*& function, const char* name, bool optional = false) noexcept {
     function = handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(::dlsym(handle_, name));
@@ -33,7 +33,7 @@ class DriverLibrary {
     }
   }
 
-  /// Why it is of no use; nullptr: it is.
+  /// Returns why the library is unusable; nullptr if it is usable.
   const char* missing() const noexcept { return missing_[0] == '\0' ? nullptr : missing_; }
 
  private:
@@ -46,16 +46,16 @@ class DriverLibrary {
   char missing_[128] = {};
 };
 
-/// Whether a device can be used in this process, and if not, why. Any thread.
+/// Tracks if a device is usable in this process, and the reason if not. Any thread.
 class Availability {
  public:
   const char* reason() const noexcept { return reason_.load(std::memory_order_acquire); }  // pairs with lose()
-  /// For good. The first reason stays.
+  /// Disables the device permanently. The first reason is kept.
   void lose(const char* reason) noexcept {
     const char* none = nullptr;
     reason_.compare_exchange_strong(none, reason, std::memory_order_acq_rel);  // pairs with reason()
   }
-  /// From now on a child of this process must not touch the device.
+  /// Records that the device was used: a forked child must not touch it.
   void used() noexcept {
     if (!used_.load(std::memory_order_relaxed)) { used_.store(true, std::memory_order_relaxed); }
   }

@@ -76,7 +76,7 @@ void Decoder::text(std::string_view& value) noexcept {
 void Decoder::kind(Kind& value) noexcept {
   std::uint32_t number_of_kind = 0;
   number(number_of_kind);
-  // A kind that was added later is one that this reader has no word for.
+  // A kind that a later version added is read as `other`.
   if (ok_) {
     value = number_of_kind < static_cast<std::uint32_t>(Kind::other) ? static_cast<Kind>(number_of_kind) : Kind::other;
   }

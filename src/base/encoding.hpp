@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-// How values are spelled in bytes that go to a file or to another process. Everything is little-endian.
+// Encodes values for files and for other processes. All encodings are little-endian.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -25,7 +25,7 @@ void store(char* at, T value) noexcept {
   for (std::size_t byte = 0; byte < sizeof(T); ++byte) { at[byte] = static_cast<char>(value >> (8U * byte)); }
 }
 
-/// What store() has written there. Any thread.
+/// Reads a value that store() wrote. Any thread.
 template <class T>
 T load(const char* at) noexcept {
   std::uint64_t value = 0;
@@ -35,12 +35,13 @@ T load(const char* at) noexcept {
   return static_cast<T>(value);
 }
 
-/// Spells values into bytes.
+/// Encodes values into bytes.
 class Encoder {
  public:
   explicit Encoder(std::string& out) : out_(out) {}
 
-  /// Unsigned: 7 bits a byte, lowest first, the top bit set where more follow. Signed: the same, with the sign lowest.
+  /// Encodes an integer. Unsigned: 7 bits a byte, lowest first, with the top bit set if more follow. Signed: zigzag,
+  /// sign in the lowest bit.
   template <class T>
   void number(T value) {
     static_assert(std::is_integral_v<T>);
@@ -51,11 +52,11 @@ class Encoder {
       varint(value);
     }
   }
-  /// For values that came to a record later: older journals end before them.
+  /// Guards values that later versions added to a record: older journals end before them.
   static constexpr bool more() noexcept { return true; }
   void real(double value);
   void text(std::string_view value);
-  /// What was spelled before, as it stands.
+  /// Appends bytes that are already encoded.
   void spelled(std::string_view bytes) { out_.append(bytes); }
   void kind(Kind value) { number(static_cast<std::uint32_t>(value)); }
   template <class T, class Visit>
@@ -70,15 +71,15 @@ class Encoder {
   std::string& out_;
 };
 
-/// Reads what an Encoder spelled. Bytes may be anything: it never reads beyond them, and after the first value that is
-/// not there, or does not fit, every further one fails too and nothing is changed.
+/// Decodes the output of an Encoder. Input may be arbitrary: it never reads past the end. After the first value that is
+/// missing or out of range, all further reads fail and change nothing.
 class TAKT_EXPORT Decoder {
  public:
   explicit Decoder(std::string_view bytes) noexcept : left_(bytes) {}
 
   bool ok() const noexcept { return ok_; }
   bool more() const noexcept { return !left_.empty(); }
-  /// What has not been read.
+  /// Returns the bytes that are not read yet.
   std::string_view left() const noexcept { return left_; }
 
   template <class T>
@@ -96,14 +97,14 @@ class TAKT_EXPORT Decoder {
   }
   void real(double& value) noexcept;
   void text(std::string& value);
-  /// A part of the bytes, which it does not outlive.
+  /// Returns a view into the input bytes, which must outlive it.
   void text(std::string_view& value) noexcept;
   void kind(Kind& value) noexcept;
   template <class T, class Visit>
   void list(std::vector<T>& values, Visit visit) {
     std::uint64_t count = 0;
     number(count);
-    ok_ = ok_ && count <= left_.size();  // each takes a byte or more
+    ok_ = ok_ && count <= left_.size();  // each takes at least one byte
     for (std::uint64_t at = 0; ok_ && at < count; ++at) {
       values.emplace_back();
       visit(*this, values.back());
@@ -117,7 +118,7 @@ class TAKT_EXPORT Decoder {
   bool ok_ = true;
 };
 
-/// Spells or reads what may not be known: bytes have `absent` for nothing.
+/// Encodes or decodes an optional value; `absent` stands for nullopt.
 template <class Coder, class Known, class Absent>
 void visit_known(Coder& coder, Known& known, Absent absent) {
   using Value = typename Known::value_type;
@@ -132,14 +133,14 @@ void visit_known(Coder& coder, Known& known, Absent absent) {
   }
 }
 
-/// CRC-32C (Castagnoli) of `bytes`, going on from that of the bytes before them. Any thread. Exported for the exporters
-/// that are libraries of their own.
+/// Returns the CRC-32C (Castagnoli) of `bytes`, continuing from `before`, the CRC of the bytes before them. Any thread.
+/// Exported for the separate exporter libraries.
 TAKT_EXPORT std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0) noexcept;
-/// The same without the processor's instruction for it.
+/// Computes crc32c() without the processor's CRC instruction.
 std::uint32_t crc32c_portable(std::string_view bytes, std::uint32_t before = 0) noexcept;
 
-// Numbers of files and of other processes may be anything: these wrap at 64 bits, where a sum of int64_t would be
-// undefined. Any thread.
+// Adds with wrap-around at 64 bits. Numbers from files and other processes may be arbitrary, and int64_t overflow would
+// be undefined. Any thread.
 
 constexpr std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));

@@ -16,29 +16,29 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The value of a variable, empty where it is unset or empty; valid until the variable is changed. Any thread while no
-/// other one changes the environment, as with getenv().
+/// Returns a variable's value, or an empty view if it is unset; valid until the variable changes. Any thread, while no
+/// thread changes the environment (as with getenv()).
 std::string_view environment_value(const char* name) noexcept;
 
-/// All of `text` as a decimal number from `low` to `high`; false, and `number` unchanged, where it is not one.
+/// Parses all of `text` as a decimal number from `low` to `high`. Returns false and keeps `number` if that fails.
 bool parse_number(std::string_view text, std::int64_t low, std::int64_t high, std::int64_t& number) noexcept;
 
-/// Understands 1, true, on, yes, 0, false, off and no, in any case; false, and `flag` unchanged, for all else.
+/// Parses 1, true, on, yes, 0, false, off and no, in any case. Returns false and keeps `flag` for any other value.
 bool parse_flag(std::string_view value, bool& flag);
 
-/// "TAKT_EXIT_MS=abc is not <expected>; using <used>", once a variable. Never throws.
+/// Reports "TAKT_EXIT_MS=abc is not <expected>; using <used>", once per variable. Never throws.
 void report_bad_value(std::string_view name, std::string_view value, std::string_view expected,
                       std::string_view used) noexcept;
 
-/// One variable and the member it sets.
+/// An environment variable and the member it sets.
 template <class Options>
 struct EnvironmentVariable {
   const char* name;
   const char* noun;  ///< completes "TAKT_X=abc is not ..."
   std::int64_t low;  ///< bounds of a number; low > high: not a number
   std::int64_t high;
-  bool (*set)(std::string_view value, Options& options);  ///< false: not understood, nothing changed
-  std::string (*get)(const Options& options);             ///< as the variable would spell it
+  bool (*set)(std::string_view value, Options& options);  ///< returns false and changes nothing if the value is invalid
+  std::string (*get)(const Options& options);             ///< formatted as the variable's value
 };
 
 template <class Options, bool Options::*Member>
@@ -51,7 +51,7 @@ constexpr EnvironmentVariable<Options> flag_variable(const char* name) {
           [](const Options& options) { return std::string(options.*Member ? "1" : "0"); }};
 }
 
-/// An upper bound that no sensible value comes near is told only to someone who met it.
+/// Describes the expected value. A very large upper bound is mentioned only if the value exceeded it.
 template <class Options>
 std::string expected_by(const EnvironmentVariable<Options>& variable, std::string_view value) {
   std::string text = variable.noun;
@@ -62,7 +62,7 @@ std::string expected_by(const EnvironmentVariable<Options>& variable, std::strin
   return report ? text + " and at most " + std::to_string(variable.high) : text;
 }
 
-/// Sets what the environment says; what is not understood is reported, and left as it is.
+/// Sets options from the environment. Reports invalid values and keeps those options as they are.
 template <class Options, std::size_t N>
 void read_variables(const EnvironmentVariable<Options> (&variables)[N], Options& options) {
   for (const EnvironmentVariable<Options>& variable : variables) {
@@ -74,7 +74,7 @@ void read_variables(const EnvironmentVariable<Options> (&variables)[N], Options&
   }
 }
 
-/// "5, 7, 9", and "..." behind the sixteenth. Any thread.
+/// Formats as "5, 7, 9", with "..." after the sixteenth rank. Any thread.
 inline std::string rank_list(const std::vector<std::uint32_t>& ranks) {
   constexpr std::size_t kMaxListed = 16;
   std::string text;

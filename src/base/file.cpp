@@ -27,7 +27,7 @@ void close_quietly(int descriptor) noexcept {
 
 bool is_closed(int number) noexcept { return ::fcntl(number, F_GETFD) == -1; }
 
-// Before main(), or when the library is loaded. Zero until then: what is told earlier goes where it always went.
+// Set before main(), or when the library is loaded. All false until then: earlier messages are written as usual.
 struct StandardStreams {
   bool closed[STDERR_FILENO + 1];
 };
@@ -55,7 +55,7 @@ int above_standard_streams(int made) noexcept {
 Descriptor::Descriptor(int opened) noexcept : number_(above_standard_streams(opened)) {
   struct stat status = {};
   if (number_ < 0) { return; }
-  if (::fstat(number_, &status) != 0) {  // nobody could tell later whether it is the same
+  if (::fstat(number_, &status) != 0) {  // its identity could not be checked later
     close_quietly(std::exchange(number_, -1));
     return;
   }
@@ -106,11 +106,11 @@ Descriptor Descriptor::copy() const noexcept {
 
 void report_closed_file(const std::string& path) noexcept {
   try {
-    report_error_once("descriptor", "the program has closed a file that is not its own (" + path +
-                                        "), which is opened again; it should close the descriptors that it has "
-                                        "opened, and no others");
+    report_error_once("descriptor", "the program closed a file that belongs to Takt (" + path +
+                                        "), which was reopened; close only descriptors that "
+                                        "the program itself opened");
   } catch (...) {
-    // Out of memory: the file is opened again all the same.
+    // Out of memory: the file is reopened without a report.
   }
 }
 
@@ -124,11 +124,11 @@ std::string explain(const char* what, const std::string& path, const std::string
   return std::string("cannot ") + what + " " + path + ": " + reason + "; " + cure;
 }
 
-/// lstat, so that a symbolic link is seen as one.
+/// Uses lstat to detect a symbolic link.
 bool check(const std::string& path, struct stat& status) { return ::lstat(path.c_str(), &status) == 0; }
 
-/// What mkdir made is 0700 less the umask; an umask that takes the owner's own bits too would leave a directory that
-/// cannot be used. The other bits stay: on shared file systems set-group-id decides whose quota pays.
+/// Adds the owner bits that a strict umask removed, so that the directory is usable. Other bits stay: on shared file
+/// systems, set-group-id decides which quota is charged.
 bool give_owner_bits(const std::string& path) {
   struct stat status = {};
   if (!check(path, status) || !S_ISDIR(status.st_mode)) { return false; }
@@ -136,7 +136,8 @@ bool give_owner_bits(const std::string& path) {
          ::chmod(path.c_str(), (status.st_mode & 07000U) | kDirectoryMode) == 0;
 }
 
-/// One directory whose parent is there. Links are followed for parents: a home or scratch directory is often one.
+/// Creates one directory whose parent exists. Links are followed for parents: home and scratch directories often are
+/// links.
 bool make_directory(const std::string& path, std::string& error) {
   if (::mkdir(path.c_str(), kDirectoryMode) == 0) {
     if (give_owner_bits(path)) { return true; }
@@ -147,7 +148,7 @@ bool make_directory(const std::string& path, std::string& error) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) { return true; }
-    if (why == EEXIST) { why = ENOTDIR; }  // what is there is in the way
+    if (why == EEXIST) { why = ENOTDIR; }  // an existing file blocks the directory
   }
   error = explain("make the directory", path, reason_of(why));
   return false;
@@ -158,8 +159,8 @@ std::string without_trailing_slashes(const std::string& path) {
   return last == std::string::npos ? path.substr(0, 1) : path.substr(0, last + 1);
 }
 
-/// A file left by a writer that was killed is set aside, where it can be looked at; anything else under that name was
-/// put there by somebody, and to go on would be to write where they want.
+/// Renames a .part file that a killed writer left, so that it can be inspected. Fails for anything else under that
+/// name: another user may have planted it to redirect the writes.
 bool set_aside(const DirectoryFiles& directory, const std::string& part, std::string& reason) {
   struct stat status = {};
   if (!directory.look(part, status)) {
@@ -193,7 +194,7 @@ std::size_t write_all(int descriptor, std::string_view bytes) noexcept {
     if (now > 0) {
       done += static_cast<std::size_t>(now);
     } else if (now == 0) {
-      errno = ENOSPC;  // no error and no progress: trying again could go on for ever
+      errno = ENOSPC;  // no error and no progress: retrying could loop forever
       break;
     } else if (errno != EINTR) {
       break;
@@ -289,7 +290,7 @@ bool WholeFile::open(std::shared_ptr<const DirectoryFiles> directory, const std:
   return is_open() || fail("make the .part of");
 }
 
-/// Has the .part open, under another number where the program has taken that one.
+/// Ensures that the .part is open; reopens it if the program closed its descriptor.
 bool WholeFile::hold() {
   if (!is_open()) {
     errno = EBADF;
@@ -299,7 +300,7 @@ bool WholeFile::hold() {
   report_closed_file(path_);
   Descriptor again = directory_->open(name_ + ".part", O_WRONLY);
   struct stat status = {};
-  if (!again.look(status)) { return fail("go on with the .part of"); }
+  if (!again.look(status)) { return fail("reopen the .part of"); }
   const auto end = static_cast<off_t>(written_);
   if (!again.is_same(descriptor_) || status.st_size < end || ::lseek(again.number(), end, SEEK_SET) != end) {
     error_ = explain("write", path_, "another program has taken its .part away", cure_);
@@ -318,7 +319,7 @@ bool WholeFile::flush() {
   if (!hold()) { return false; }
   const std::size_t done = write_all(descriptor_.number(), buffer_);
   const int why = errno;
-  // What went out is not sent again: the next flush goes on at the byte where this one stopped.
+  // Keeps only unwritten bytes: the next flush continues after the last byte written.
   buffer_.erase(0, done);
   written_ += done;
   errno = why;
@@ -327,7 +328,7 @@ bool WholeFile::flush() {
 
 bool WholeFile::commit() {
   if (!flush()) { return false; }
-  // Without this, a power cut can leave the new name with nothing in it. Some file systems know no fsync.
+  // Without fsync, a power cut can leave an empty file under the new name. Some file systems do not support it.
   if (::fsync(descriptor_.number()) != 0 && errno != EINVAL && errno != ENOTSUP) { return fail("write"); }
   const std::string part = name_ + ".part";
   struct stat named = {};
@@ -350,7 +351,7 @@ void WholeFile::discard() noexcept {
       directory_->remove(part);
     }
   } catch (...) {
-    // Out of memory: the .part stays, and is set aside by the next one.
+    // Out of memory: the .part stays, and the next open() sets it aside.
   }
   buffer_.clear();
   descriptor_.close();
@@ -393,13 +394,13 @@ ExportResult StreamFile::begin(std::string_view head, bool finished) {
   }
   if (!has_head_) { append(head); }
   has_head_ = true;
-  // With text held back from a failed export, taking more would let it grow as long as the disk is full.
+  // Refuses new text while old text is unwritten: it would grow without bound on a full disk.
   return file_.flush() ? ExportResult::ok : refuse(finished);
 }
 
 void StreamFile::append(std::string_view text) {
   if (has_tail_) { return; }
-  // A failure shows again, and counts, in end(): until then the text is held in memory.
+  // end() reports and counts a failure; until then the text stays in memory.
   (void)file_.write(text);
 }
 

@@ -24,33 +24,34 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A file that Takt holds open. The program may close it behind Takt's back, and get its number for a file of its own:
-/// that one is neither written to nor closed from here. Never 0, 1 or 2: where these were closed, what the program
-/// prints would go into the file. One thread at a time. Exported for the exporters that are libraries of their own.
+/// A file descriptor that Takt owns. If the program closes it and reuses its number, Takt neither writes to nor closes
+/// that other file. The number is never 0, 1 or 2: if those were closed, the program's output would land in the file.
+/// Not thread-safe. Exported for the separate exporter libraries.
 class TAKT_EXPORT Descriptor {
  public:
   Descriptor() = default;
-  /// Takes what was opened just now; -1: nothing was. errno stays, or says why there is no other number for it.
+  /// Owns a descriptor that was just opened; -1 means that open() failed. Keeps errno, or sets it if no number above 2
+  /// is available.
   explicit Descriptor(int opened) noexcept;
   ~Descriptor() { close(); }
   Descriptor(Descriptor&& other) noexcept;
   Descriptor& operator=(Descriptor&& other) noexcept;
 
-  /// Whether there was a file, and it was not closed from here.
+  /// Returns true if a file was opened and not closed here. The program may have closed it.
   bool is_open() const noexcept { return number_ >= 0; }
-  /// Whether the number is that file's still.
+  /// Returns true if the number still refers to that file.
   bool is_ours() const noexcept;
-  /// The same, and how the file stands.
+  /// Like is_ours(), and reads the file's status.
   bool look(struct stat& status) const noexcept;
   bool is_file_of(const struct stat& status) const noexcept;
-  /// Of the file, after it was closed as well.
+  /// Compares the files. Works for closed descriptors too.
   bool is_same(const Descriptor& other) const noexcept;
   int number() const noexcept { return number_; }
 
   void close() noexcept;
-  /// Somebody else closes it.
+  /// Releases ownership without closing.
   void forget() noexcept { number_ = -1; }
-  /// The same file once more; not open where that cannot be done.
+  /// Duplicates the descriptor; the result is not open if that fails.
   Descriptor copy() const noexcept;
 
  private:
@@ -59,18 +60,17 @@ class TAKT_EXPORT Descriptor {
   ino_t inode_ = 0;
 };
 
-/// A descriptor that was made just now, under a number above 2; -1, with errno, where there is none.
+/// Moves a descriptor that was just opened to a number above 2; returns -1 and sets errno if that fails.
 TAKT_EXPORT int above_standard_streams(int made) noexcept;
 
-/// Whether `number`, of a standard stream, was closed when the program began, and is that of a file by now which is not
-/// opened for appending: data of the program's own, which got the number by chance. Any thread, and in signal handlers.
+/// Returns true if standard stream `number` was closed at program start and is now a regular file not opened for
+/// appending: the program's own data, which got the number by chance. Any thread and signal handlers.
 TAKT_EXPORT bool is_file_by_chance(int number) noexcept;
 
-/// Says once that the program has closed files of Takt's.
+/// Reports once that the program closed a file of Takt's.
 TAKT_EXPORT void report_closed_file(const std::string& path) noexcept;
 
-/// How long somebody may wait for a pipe or a terminal that takes nothing: while a run ends, to a moment that is known.
-/// Any thread.
+/// Time limit for writes to a blocked pipe or terminal; a deadline while a run ends. Any thread.
 class WriteTimeout {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -79,7 +79,8 @@ class WriteTimeout {
   void end_at(Time moment) noexcept { until_ns_.store(ns_of(moment), std::memory_order_relaxed); }
   void forget() noexcept { until_ns_.store(kForEver, std::memory_order_relaxed); }
 
-  /// For poll(2). \param most in ms, -1: for ever.
+  /// Returns the timeout for poll(2), in ms.
+  /// \param max in ms; -1: unlimited.
   int left_ms(int max) const noexcept {
     const std::int64_t until = until_ns_.load(std::memory_order_relaxed);
     if (until == kForEver) { return max; }
@@ -97,65 +98,65 @@ class WriteTimeout {
   std::atomic<std::int64_t> until_ns_{kForEver};
 };
 
-/// Of the table on stdout, and of lines on stderr.
+/// Limits for the table on stdout and for lines on stderr.
 inline WriteTimeout table_timeout;
 inline WriteTimeout error_timeout;
 
 class DirectoryFiles;
 
-/// For nobody else to read: names and metrics may be a secret.
+/// Readable by the owner only: names and metrics may be secret.
 constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
-/// In a row, of writes. A full disk often has room again a second later; that is not worth a word.
+/// Consecutive write failures before a report. A full disk often has space again a second later.
 constexpr int kFailuresToReport = 3;
 
-/// Makes `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic
-/// link. Returns false and says in `error` what failed and what to do. One thread at a time per path.
+/// Creates `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic
+/// link. On failure returns false and sets `error` to the reason and the cure. Not thread-safe for the same path.
 TAKT_EXPORT bool make_directories(const std::string& path, std::string& error);
 
-/// How many bytes went out; errno says why not all.
+/// Returns the number of bytes written. If fewer than all, errno has the reason.
 TAKT_EXPORT std::size_t write_all(int descriptor, std::string_view bytes) noexcept;
 
-/// Appends what the file holds from `offset` on, `most` bytes of it at most. False, with errno, where it cannot be
-/// read; neither is a link followed nor a pipe waited for.
+/// Appends up to `max` bytes of the file, starting at `offset`. Returns false and sets errno on failure. Does not
+/// follow links or wait for pipes.
 TAKT_EXPORT bool read_from(const std::string& path, std::uint64_t offset, std::size_t max, std::string& bytes);
-/// The same of an open one.
+/// Like read_from(), for an open descriptor.
 TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t max, std::string& bytes);
 
-/// Whether there is something of that name, or nobody can tell.
+/// Returns false only if nothing has that name.
 TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 
-/// `path`; where that is empty, the file `name` in `directory`, or in the current directory where that is empty too.
+/// Returns `path` if set, else the file `name` in `directory`. An empty `directory` is the current directory.
 std::string path_or_in(const std::string& directory, const char* name, const std::string& path);
 
-/// Why a file cannot be used, for people.
+/// Describes an errno value for users.
 TAKT_EXPORT std::string reason_of(int error);
-/// "cannot <what> <path>: <reason of `error`>; <what to do>".
+/// Returns "cannot <what> <path>: <reason of `error`>; <cure>".
 TAKT_EXPORT std::string explain_error(const char* what, const std::string& path, int error);
 
-/// A file that appears under its name only when it is whole: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW,
-/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. Where the program closes it, it goes on with
-/// the same .part, opened again. One thread at a time. Exported for the exporters that are libraries of their own.
+/// A file that gets its name only when complete: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW, O_CLOEXEC) and
+/// renamed by commit(). A failed write keeps the data written so far. If the program closes the descriptor, the same
+/// .part is reopened. Not thread-safe. Exported for the separate exporter libraries.
 class TAKT_EXPORT WholeFile {
  public:
   static constexpr const char* kUsualCure = "set TAKT_DIR to a directory that can be written";
 
   WholeFile() = default;
-  /// \param cure what to do where it cannot be written, for error(); static storage.
+  /// \param cure what to do if the file cannot be written, for error(); static storage.
   explicit WholeFile(const char* cure) noexcept : cure_(cure) {}
-  ~WholeFile();  // closes; leaves the .part of an uncommitted file where it is
+  ~WholeFile();  // closes the file; an uncommitted .part stays
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
 
-  /// Each returns false and says why, and what to do, in error().
+  /// These functions return false on failure; error() has the reason and the cure.
   bool open(const std::string& path);
   bool open(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
-  /// The next write() of so many bytes needs no memory unless it fails. Throws std::bad_alloc.
+  /// Reserves memory: the next write() of `bytes` bytes allocates only if it fails. Throws std::bad_alloc.
   void make_space(std::size_t bytes) { buffer_.reserve(buffer_.size() + bytes); }
-  bool write(std::string_view bytes);  ///< buffered; nothing is guaranteed on disk before flush() or commit()
+  bool write(std::string_view bytes);  ///< buffered; nothing is guaranteed to be on disk before flush() or commit()
   bool flush();
   bool commit();
 
-  /// Takes back what was not committed.
+  /// Removes the uncommitted file.
   void discard() noexcept;
 
   bool is_open() const noexcept { return descriptor_.is_open(); }
@@ -175,44 +176,43 @@ class TAKT_EXPORT WholeFile {
   const char* cure_ = kUsualCure;
 };
 
-/// A file that `write` fills. Half of one is worth nothing, and the space may be what is missing: if not all is
-/// written, or there is no memory for it, nothing of it stays. Returns false and says why in `error`.
+/// Writes a whole file with `write`, or none. Removes the partial file if `write`, commit() or an allocation fails: the
+/// disk may be full. On failure returns false and sets `error`.
 bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error,
                  const char* cure = WholeFile::kUsualCure);
 
-/// A WholeFile that an exporter adds to from export to export. It answers `retry` while nothing can be written, and
-/// neither repeats nor loses a record when that is over. What it holds back is at most one export's worth.
-/// One thread at a time.
+/// A WholeFile that an exporter appends to with each export. Returns `retry` while it cannot be written; later, no
+/// record is repeated or lost. Buffers at most one export. Not thread-safe.
 class StreamFile {
  public:
-  /// The file will be in the directory that the path leads to now, if there is one, wherever that is moved.
-  /// \param exporter name() of the exporter, static storage: the cause that faults are reported under.
+  /// Keeps the directory that the path leads to now, if it exists, even if it is moved.
+  /// \param exporter name() of the exporter, static storage: the cause under which errors are reported.
   StreamFile(std::string path, const char* exporter);
 
-  /// Opens the file at first, with `head`. `ok`: append what is_new(), then call end(). All else is the export's
-  /// answer.
+  /// Opens the file on the first call and writes `head`. On `ok`, append records for which is_new() is true, then call
+  /// end(). Any other result is the export's result.
   ExportResult begin(std::string_view head, bool finished);
-  /// False for a record that was appended in an export that had to answer `retry`.
+  /// Returns false for a record appended in an export that returned `retry`.
   bool is_new(std::uint64_t sequence) const { return taken_.count(sequence) == 0; }
-  /// Nothing can be appended behind a tail. Throws std::bad_alloc, and then has appended nothing.
+  /// Appends text, except after a tail. If it throws std::bad_alloc, nothing was appended.
   void append(std::string_view text);
-  /// The text of a record, which is not new from then on.
+  /// Appends a record's text and records its sequence number as not new.
   void append(std::uint64_t sequence, std::string_view text);
-  /// Writes out; of a finished run, adds `tail` and gives the file its name. The answer is the export's.
+  /// Flushes. If `finished`, also appends `tail` and renames the file. Returns the export's result.
   ExportResult end(std::string_view tail, bool finished);
 
  private:
   ExportResult refuse(bool finished);
 
   std::string path_;
-  std::shared_ptr<const DirectoryFiles> directory_;  // until the file has its name
+  std::shared_ptr<const DirectoryFiles> directory_;  // reset once the file has its name
   const char* exporter_;
   WholeFile file_;
-  std::unordered_set<std::uint64_t> taken_;  // since the last `ok`
+  std::unordered_set<std::uint64_t> taken_;  // appended since the last `ok`
   bool has_head_ = false;
   bool has_tail_ = false;
   bool committed_ = false;
-  int failures_ = 0;  // in a row
+  int failures_ = 0;  // consecutive
 };
 
 }  // namespace detail

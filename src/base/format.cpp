@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/format.hpp"
 
-// Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the
-// same one built otherwise. What format() has no arguments for is left out.
+// Takt's copy of fmt is header-only and has its own namespace: a program may link another version or build of fmt.
+// Unused argument types are disabled.
 // NOLINTBEGIN(readability-identifier-naming): fmt's names
 #undef FMT_USE_FLOAT
 #define FMT_USE_FLOAT 0

@@ -13,7 +13,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// One argument of format(): a number, a character, or a view of text that the caller keeps.
+/// An argument of format(): a number, a character, or a view of text that the caller owns.
 class FormatArgument {
  public:
   enum class Kind { boolean, character, signed_integer, unsigned_integer, real, text };
@@ -48,11 +48,11 @@ class FormatArgument {
   };
 };
 
-/// Formats as fmt::format() does. format.cpp alone includes fmt, in a namespace of its own: callers compile quickly,
-/// and programs may link any version of fmt. Throws fmt's format_error for a wrong pattern, and
-/// std::bad_alloc. Any thread. Exported for the exporters that are libraries of their own.
+/// Formats as fmt::format() does. Only format.cpp includes fmt, in its own namespace: callers compile quickly, and
+/// programs may link any version of fmt. Throws fmt's format_error for an invalid pattern, and std::bad_alloc. Any
+/// thread. Exported for the separate exporter libraries.
 TAKT_EXPORT std::string format_arguments(std::string_view pattern, const FormatArgument* arguments, std::size_t count);
-/// Writes the text. Throws std::system_error if `file` does not take it.
+/// Formats and writes to `file`. Throws std::system_error if the write fails.
 void print_arguments(std::FILE* file, std::string_view pattern, const FormatArgument* arguments, std::size_t count);
 
 template <class... Arguments>

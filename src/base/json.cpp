@@ -4,8 +4,8 @@
 
 #include "base/threads.hpp"
 
-// Takt's copy of nlohmann/json is in a namespace of its own: a program may link another version, or the same one built
-// otherwise. Versions before 3.11 have no macro for that, and name the namespace in each of their files.
+// Takt's copy of nlohmann/json has its own namespace: a program may link another version or build. Versions before 3.11
+// have no macro for that and name the namespace in each of their files.
 #define nlohmann takt_private_nlohmann
 #include <nlohmann/json.hpp>
 
@@ -19,7 +19,7 @@ namespace {
 
 using JsonValue = nlohmann::json;
 
-constexpr int kElementDepth = 3;  // of the members of an element of a list in the document
+constexpr int kElementDepth = 3;  // depth of the members of an element of a top-level list
 constexpr auto kMaxInteger = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 JsonValue make_nothing() { return nullptr; }
@@ -28,12 +28,12 @@ const JsonValue& json_value_of(const std::shared_ptr<const void>& value) {
   return value == nullptr ? made_once<make_nothing>() : *static_cast<const JsonValue*>(value.get());
 }
 
-/// Takes the events of nlohmann's parser, which makes no values for that.
+/// Receives the events of nlohmann's parser and builds no values.
 class JsonWalker {
  public:
   explicit JsonWalker(const std::function<void(const JsonStop&)>& see) : see_(see) {}
 
-  // The names that the parser calls.
+  // The parser calls these by name.
   bool null() { return show(JsonStop::Kind::null); }
   bool boolean(bool value) {
     stop_.integer = value ? 1 : 0;
@@ -71,10 +71,10 @@ class JsonWalker {
 
  private:
   struct Level {
-    std::string name;           // of what holds it
-    std::size_t inside_length;  // of where that is
+    std::string name;           // of the enclosing value
+    std::size_t inside_length;  // length of that value's own `inside`
     bool is_array;
-    std::uint64_t next;  // element
+    std::uint64_t next;  // index of the next element
   };
 
   bool show(JsonStop::Kind kind) {
@@ -144,7 +144,7 @@ std::string Json::text() const { return is_text() ? json_value_of(value_).get<st
 bool Json::has(std::string_view name) const { return json_value_of(value_).contains(std::string(name)); }
 Json Json::member(std::string_view name) const {
   const JsonValue& value = json_value_of(value_);
-  const auto found = value.find(std::string(name));  // the end, if it is no object
+  const auto found = value.find(std::string(name));  // end() if it is no object
   return found == value.end() ? Json() : Json(std::shared_ptr<const void>(value_, &*found));
 }
 Json Json::at(const char* pointer) const {

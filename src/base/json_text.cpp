@@ -13,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// Returns a text in JSON, with U+FFFD for what is not UTF-8.
+/// Returns a JSON string; invalid UTF-8 becomes U+FFFD.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
@@ -34,7 +34,7 @@ std::string quoted(std::string_view text) {
   return out += '"';
 }
 
-/// Returns the shortest number in JSON that reads back as the same; "null", if it is not finite.
+/// Returns the shortest JSON number that reads back unchanged; "null" if it is not finite.
 std::string shortest(double number) {
   if (!std::isfinite(number)) { return "null"; }
   std::string text = detail::format("{}", number);
@@ -107,7 +107,7 @@ JsonText::JsonText(std::initializer_list<JsonText> members)
   }
 }
 
-/// Before the bracket that closes.
+/// Inserts `member` before the closing bracket.
 void JsonText::append(std::string_view member) {
   text_.reserve(text_.size() + member.size() + 1);
   const char last = text_.back();
@@ -119,7 +119,7 @@ void JsonText::append(std::string_view member) {
 
 void JsonText::push_back(const JsonText& element) {
   if (ends_.empty()) { first_is_string_ = element.kind_ == Kind::string; }
-  if (ends_.size() == ends_.capacity()) { ends_.reserve(2 * ends_.size() + 1); }  // before the text has it
+  if (ends_.size() == ends_.capacity()) { ends_.reserve(2 * ends_.size() + 1); }  // allocated before the text changes
   append(element.text_);
   ends_.push_back(text_.size() - 1);
 }
@@ -147,8 +147,8 @@ std::string JsonText::indented() const {
     } else if (each == '{' || each == '[') {
       out += each;
       ++depth;
-      at = std::min(text_.find_first_not_of(" \n", at + 1), text_.size()) - 1;  // of raw()
-      if (text_[at + 1] == each + 2) {                                          // the bracket that closes it
+      at = std::min(text_.find_first_not_of(" \n", at + 1), text_.size()) - 1;  // raw() may contain spaces
+      if (text_[at + 1] == each + 2) {                                          // the closing bracket
         out += text_[++at];
         --depth;
       } else {

@@ -21,9 +21,9 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// Kernels count the start of a process in ticks, and file systems stamp files some ticks late.
+// Kernels count a process's start in ticks, and file systems stamp files a few ticks late.
 constexpr std::int64_t kSlack = 2 * kSecondNs;
-constexpr int kFieldOfState = 3;  // of /proc/<pid>/stat
+constexpr int kFieldOfState = 3;  // field in /proc/<pid>/stat
 constexpr int kFieldOfThreads = 20;
 constexpr int kFieldOfStart = 22;
 constexpr int kFieldOfStack = 28;
@@ -34,19 +34,19 @@ std::int64_t now_ns(clockid_t clock) {
   return now.tv_sec * kSecondNs + now.tv_nsec;
 }
 
-/// What /proc says of a process.
+/// Fields of /proc/<pid>/stat.
 struct ProcEntry {
   char state = '?';
   std::int64_t threads = 0;
-  std::uint64_t start = 0;  // in ticks since the boot; 0 where it cannot be told
-  std::uint64_t stack = 0;  // where its stack begins; 0 likewise, as for a process of another user
+  std::uint64_t start = 0;  // in ticks since boot; 0 if unknown
+  std::uint64_t stack = 0;  // address of the stack's start; 0 if unknown, for example for another user's process
 };
 
 ProcEntry entry_of(const std::string& process) {
   ProcEntry entry;
   std::ifstream file("/proc/" + process + "/stat");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  const std::size_t name_end = text.rfind(')');  // the name may contain anything
   if (name_end == std::string::npos) { return entry; }
   std::size_t at = name_end + 1;
   for (int field = kFieldOfState; field <= kFieldOfStack && at != std::string::npos && at + 1 < text.size(); ++field) {
@@ -65,7 +65,7 @@ std::int64_t begin_unix_ns(const ProcEntry& entry) {
   return entry.start == 0 ? 0 : now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_BOOTTIME) - since_boot);
 }
 
-/// The first 16 digits of "5f3a0e11-22aa-...".
+/// Returns the first 16 digits of "5f3a0e11-22aa-...".
 std::uint64_t boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string text;
@@ -74,8 +74,8 @@ std::uint64_t boot_id() {
   return text.size() < 16 ? 0 : std::strtoull(text.substr(0, 16).c_str(), nullptr, 16);
 }
 
-/// It has ended, and nobody has asked how: usual in containers, whose first process waits for nobody. Where threads are
-/// left, it was only main() that ended, by pthread_exit.
+/// Returns true for a process that ended, reaped or not. Zombies are usual in containers whose first process reaps
+/// none. A zombie with threads left only ended main(), by pthread_exit().
 bool is_dead(const ProcEntry& entry) {
   return entry.state == 'X' || entry.state == 'x' || (entry.state == 'Z' && entry.threads <= 1);
 }
@@ -100,7 +100,7 @@ Life life_of(const std::string& host, std::int64_t pid, std::int64_t heartbeat_u
   char here[HOST_NAME_MAX + 1] = {};
   if (::gethostname(here, HOST_NAME_MAX) != 0 || host != here || pid <= 0) { return Life::unknown; }
   if (pid_namespace && pid_namespace != detail::pid_namespace()) { return Life::unknown; }
-  // Machines may share a name: before this boot it was this one, or another.
+  // Machines may share a name: before this boot it may have been another one.
   if (mark.boot && mark.boot != boot_id()) { return Life::unknown; }
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) { return Life::gone; }
   const ProcEntry entry = entry_of(std::to_string(pid));

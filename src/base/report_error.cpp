@@ -61,7 +61,7 @@ std::string LostRecords::words() const {
 LostRecords lost_records(const std::vector<Loss>& losses) {
   LostRecords lost;
   for (const Loss& loss : losses) {
-    // What the journal left out it names by the place, see JournalState; of several ranks behind that of the rank.
+    // The journal names data it left out by place (see JournalState); in merged runs, the rank precedes the place.
     const bool left_out = loss.what == "not_in_journal";
     if (is_one_of(kLostRows, loss.what) || (left_out && ends_with(loss.where, "rows"))) { lost.rows += loss.count; }
     if (is_one_of(kLostMetrics, loss.what) || (left_out && ends_with(loss.where, "metrics"))) {
@@ -80,7 +80,7 @@ LostRecords lost_before_journal(const std::vector<Loss>& losses) {
 }
 
 void leave_out_lost(std::vector<Loss>& losses, const std::vector<Loss>& before) {
-  // By kind alone: what a thread has lost is told without its name once it has ended.
+  // Compares by kind alone: once a thread has ended, its counts are reported without its name.
   for (const Loss& earlier : before) {
     if (!is_one_of(kLostRows, earlier.what) && !is_one_of(kLostMetrics, earlier.what)) { continue; }
     std::uint64_t left = earlier.count;
@@ -112,7 +112,7 @@ constexpr std::size_t kLongestLine = 2048;
 constexpr int kTimeoutMs = 100;
 
 struct Cause {
-  std::atomic<std::size_t> hash{0};  // 0: free
+  std::atomic<std::size_t> hash{0};  // 0: unused
   std::atomic<std::int64_t> quiet_until_ns{kNeverSpoke};
   std::atomic<std::uint64_t> held_back{0};
 };
@@ -123,14 +123,15 @@ struct Target {
   const Target* next;
 };
 
-// Constant-initialised and never destroyed: a fault before main() or after static destruction is told like any other.
-// Nothing is locked, so a fork cannot leave a lock in the child that a thread of the parent held.
-// All orders are relaxed but those of the targets: a cause carries no data but its own numbers.
-Cause g_causes[kCauses + 1];                    // the last one is for all causes beyond the bound
-std::atomic<const Target*> g_targets{nullptr};  // every handler ever set; leaked, as another thread may be calling one
-std::atomic<const Target*> g_target{nullptr};   // the one in use; nullptr: stderr
+// Constant-initialised and never destroyed: errors before main() and after static destruction are reported too. No
+// locks, so a fork cannot leave one locked in the child. Orders are relaxed except for the targets: a cause carries no
+// data but its own counters.
+Cause g_causes[kCauses + 1];                    // the last is shared by all causes beyond the limit
+std::atomic<const Target*> g_targets{nullptr};  // every handler ever set; leaked because another thread may be calling
+                                                // one
+std::atomic<const Target*> g_target{nullptr};   // the current one; nullptr: stderr
 
-std::atomic<bool> g_stuck{false};  // stderr, as last seen
+std::atomic<bool> g_stuck{false};  // true if stderr last accepted nothing
 
 Cause& find_cause(std::string_view name) noexcept {
   const std::size_t hash = std::hash<std::string_view>{}(name) | 1U;
@@ -144,7 +145,7 @@ Cause& find_cause(std::string_view name) noexcept {
   return g_causes[kCauses];
 }
 
-/// Of several threads that ask at once, the one whose exchange succeeds speaks.
+/// Returns true for one of several concurrent callers: the one whose exchange succeeds.
 bool may_speak(Cause& cause, std::int64_t now_ns, std::int64_t until_ns) noexcept {
   std::int64_t quiet = cause.quiet_until_ns.load(std::memory_order_relaxed);
   if (now_ns >= quiet && cause.quiet_until_ns.compare_exchange_strong(quiet, until_ns, std::memory_order_relaxed)) {
@@ -154,8 +155,8 @@ bool may_speak(Cause& cause, std::int64_t now_ns, std::int64_t until_ns) noexcep
   return false;
 }
 
-/// "takt: ", one line of bounded length that cannot be mistaken for two (parts of it may come from a hostile
-/// environment or server), and room for the end of it.
+/// "takt: " and one line of bounded length, with space for a suffix. Control characters are replaced: parts may come
+/// from a hostile environment or server.
 class Line {
  public:
   explicit Line(std::string_view text) noexcept {
@@ -181,7 +182,7 @@ class Line {
     append(" more like it, held back)");
   }
 
-  /// Without the prefix.
+  /// Returns the line without the prefix.
   const char* c_str() noexcept {
     text_[size_] = '\0';
     return text_ + kPrefix.size();
@@ -194,7 +195,7 @@ class Line {
 
  private:
   static constexpr std::string_view kPrefix = "takt: ";
-  static constexpr std::size_t kAround = 80;  // all but the text
+  static constexpr std::size_t kAround = 80;  // space for the prefix and suffixes
 
   void append(std::string_view text) noexcept {
     std::memcpy(text_ + size_, text.data(), text.size());
@@ -205,13 +206,13 @@ class Line {
   std::size_t size_ = 0;
 };
 
-/// One write, so that lines of several processes do not mix. Gives up on a stderr that takes nothing: a pipe that
-/// nobody empties must not hold up the end of a run.
+/// Writes the line with one write(), so that lines of several processes do not mix. Skips a blocked stderr: an unread
+/// pipe must not delay the end of a run.
 void write_to_stderr(std::string_view line) noexcept {
   if (is_file_by_chance(STDERR_FILENO)) { return; }
   const QuietSignals quiet;
   pollfd ready = {STDERR_FILENO, POLLOUT, 0};
-  // A stream that took nothing is not waited for again before it has taken something.
+  // After a timeout, does not wait again until the stream has accepted data.
   const int timeout = g_stuck.load(std::memory_order_relaxed) ? 0 : error_timeout.left_ms(kTimeoutMs);
   const bool takes = poll(&ready, 1, timeout) == 1;
   g_stuck.store(!takes, std::memory_order_relaxed);
@@ -221,20 +222,20 @@ void write_to_stderr(std::string_view line) noexcept {
 
 void deliver(Line& line) noexcept {
   const NotCancelled whole;
-  // Pairs with the release in set_error_handler(). Handler and context are seen as a pair.
+  // Pairs with the release in set_error_handler(): handler and context are read as a pair.
   const Target* const target = g_target.load(std::memory_order_acquire);
   if (target == nullptr) { return write_to_stderr(line.for_stderr()); }
   try {
     target->handler(line.c_str(), target->context);
   } catch (...) {
-    // A handler must not throw; the line is told all the same.
+    // A handler must not throw; the line is still reported.
     write_to_stderr(line.for_stderr());
   }
 }
 
 void report(std::string_view name, std::string_view text, std::int64_t now_ns, std::int64_t until_ns) noexcept {
   Cause& cause = find_cause(name);
-  // The shared cause stands for many: one that speaks once must not silence it for ever.
+  // The shared cause covers many: a once-only error must not silence the others forever.
   if (&cause == &g_causes[kCauses] && until_ns == kForEver) { until_ns = now_ns + kQuietNs; }
   if (!may_speak(cause, now_ns, until_ns)) { return; }
   const int error = errno;
@@ -248,7 +249,7 @@ std::int64_t steady_ns() noexcept {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The same pair set again is found again, so that setting and restoring a handler for ever stays bounded.
+/// Reuses the entry of a known pair, so that setting and restoring handlers repeatedly does not grow the list.
 const Target* make_target(ErrorHandler handler, void* context) noexcept {
   const Target* first = g_targets.load(std::memory_order_acquire);  // pairs with the release below
   for (const Target* target = first; target != nullptr; target = target->next) {

@@ -12,8 +12,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The elements by what `order` makes of each, least first; alike ones in the order given. Each moves once: sorted in
-/// place, large ones need several times as much code.
+/// Returns the elements sorted by the keys that `order` returns, lowest first; equal ones keep their order. Each
+/// element moves once: an in-place sort of large elements needs several times more code.
 template <class Element, class Order>
 std::vector<Element> sorted_by(std::vector<Element> elements, Order order) {
   std::vector<std::pair<decltype(order(elements.front())), std::size_t>> places;

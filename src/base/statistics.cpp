@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <math.h>  // lgamma_r(), which is POSIX's
+#include <math.h>  // lgamma_r(), from POSIX
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -32,7 +32,7 @@ std::vector<double> medians_of_others(const std::vector<double>& values) {
   const std::size_t others = values.size() - 1;
   std::vector<double> medians(values.size());
   for (std::size_t left_out = 0; left_out < order.size(); ++left_out) {
-    // In the order, whatever stands behind the one that is left out moves up by one.
+    // Removing one element shifts later ones down by one.
     const auto other = [&](std::size_t at) { return values[order[at + (at >= left_out ? 1 : 0)]]; };
     medians[order[left_out]] = (other((others - 1) / 2) + other(others / 2)) / 2;
   }
@@ -66,7 +66,7 @@ RatioScatter scatter_of(const WindowShare* windows, std::uint64_t count) noexcep
 
 namespace {
 
-/// The continued fraction of the incomplete beta function, by Lentz's method. It is fast for x < (a+1) / (a+b+2).
+/// Evaluates the continued fraction of the incomplete beta function by Lentz's method. Fast for x < (a+1) / (a+b+2).
 double beta_fraction(double a, double b, double x) noexcept {
   constexpr double kTiny = 1e-300;
   constexpr int kMaxTerms = 10'000;
@@ -89,13 +89,13 @@ double beta_fraction(double a, double b, double x) noexcept {
   return fraction;
 }
 
-/// std::lgamma() writes the sign of the gamma function to a variable of the whole process, which the program may use.
+/// Avoids std::lgamma(), which writes the sign to a global variable that the program may use.
 double log_gamma(double x) noexcept {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
 
-/// The regularised incomplete beta function.
+/// Returns the regularised incomplete beta function.
 double incomplete_beta(double a, double b, double x) noexcept {
   if (x <= 0 || x >= 1) { return x <= 0 ? 0 : 1; }
   const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));

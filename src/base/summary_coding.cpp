@@ -11,12 +11,12 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// Reads the counts of one histogram.
+/// Decodes the counts of one histogram.
 class CountReader {
  public:
   explicit CountReader(std::string_view bytes) noexcept : decoder_(bytes) { next(); }
 
-  /// In this bucket, and ok().
+  /// False at the end and after an error; ok() distinguishes.
   bool has_bucket() const noexcept { return has_bucket_; }
   std::uint64_t bucket() const noexcept { return bucket_; }
   std::uint64_t count() const noexcept { return count_; }
@@ -42,7 +42,7 @@ class CountReader {
   bool ok_ = true;
 };
 
-/// Spells the counts of one histogram.
+/// Encodes the counts of one histogram.
 class CountWriter {
  public:
   explicit CountWriter(std::string& out) noexcept : encoder_(out) {}

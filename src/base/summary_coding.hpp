@@ -14,28 +14,27 @@
 #include <string_view>
 #include <type_traits>
 
-// The counts of a histogram as bytes: for each bucket with something in it the step from the one before (the first:
-// from 0) and its count, each as Encoder spells a number. So a packed Histogram has them in memory, too. One thread
-// at a time.
+// Encodes a histogram's counts: for each bucket in use, the step from the one before (the first: from 0) and its count,
+// as Encoder::number() writes them. A packed Histogram stores the same bytes. Not thread-safe.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 std::string counts_of(const Histogram& histogram);
-/// Those of a histogram with one value.
+/// Encodes a histogram with one value.
 std::string counts_of_one(std::uint64_t ns);
-/// Both together, behind what stands in `out`. False where either cannot be.
+/// Appends the sums of both to `out`. Returns false if either is invalid.
 bool add_counts(std::string_view a, std::string_view b, std::string& out);
-/// REQUIRES: an empty histogram. False where the bytes cannot be.
+/// Decodes into a histogram. REQUIRES: an empty histogram. Returns false if the bytes are invalid.
 bool set_counts(std::string_view bytes, Histogram& histogram);
 
-/// The numbers of a Summary beside those of its histogram.
+/// The numbers of a Summary without its histogram.
 struct SummaryScalars {
   std::uint64_t n = 0;
   std::uint64_t total = 0;
   std::uint64_t squares_low = 0;
   std::uint64_t squares_high = 0;
-  std::uint64_t min = 0;  ///< 0 where nothing was measured
+  std::uint64_t min = 0;  ///< 0 if nothing was measured
   std::uint64_t max = 0;
   std::uint64_t first_n = 0;
   std::uint64_t first_total = 0;
@@ -45,21 +44,21 @@ struct SummaryScalars {
   std::uint64_t unbinned = 0;
 };
 
-/// Takes a Summary or a Histogram apart and puts it together again, for files and messages. One thread at a time.
+/// Reads and writes the parts of a Summary or Histogram, for files and messages. Not thread-safe.
 class SummaryAccess {
  public:
   static SummaryScalars scalars(const Summary& summary) noexcept;
   static void set_scalars(Summary& summary, const SummaryScalars& scalars) noexcept;
   static Histogram& histogram(Summary& summary) noexcept { return summary.histogram_; }
-  /// Without memory for a page the count is left out.
+  /// Sets a bucket's count. Drops the count if no memory is available for a page.
   static void set_count(Summary& summary, unsigned bucket, std::uint64_t count) noexcept {
     set_count(summary.histogram_, bucket, count);
   }
   static void set_count(Histogram& histogram, unsigned bucket, std::uint64_t count) noexcept;
-  /// The bytes of one that is packed; nullptr as data: it is not.
+  /// Returns the bytes of a packed histogram; a null view if it is not packed.
   static std::string_view packed(const Histogram& histogram) noexcept;
   static void set_unbinned(Histogram& histogram, std::uint64_t count) noexcept { histogram.unbinned_.set(count); }
-  /// Calls `visit` with each bucket, in order, whose count in `now` is another than in `before`. Counts only grow.
+  /// Calls `visit` for each bucket, in order, whose count differs from `before`. Counts only grow.
   template <class Visit>
   static void each_change(const Histogram& now, const Histogram& before, Visit visit) {
     std::array<std::uint64_t, std::size_t{Histogram::kPages} * Histogram::kSubBuckets> said{};
@@ -120,9 +119,9 @@ inline void SummaryAccess::set_count(Histogram& histogram, unsigned bucket, std:
   if (count >> 32U != 0) { histogram.carry(*page, slot, static_cast<std::uint32_t>(count >> 32U), nullptr); }
 }
 
-// How a Throughput is written to bytes and read again, part by part: earlier journals end between two parts.
+// Encodes or decodes a Throughput in parts: earlier journals end between two parts.
 
-/// Numbers and rates.
+/// Visits numbers and rates.
 template <class Coder, class Throughput>
 void visit_rates(Coder& coder, Throughput& throughput) {
   for (auto* each : {&throughput.steps, &throughput.items, &throughput.period_ns, &throughput.excluded_steps,
@@ -134,14 +133,14 @@ void visit_rates(Coder& coder, Throughput& throughput) {
   }
 }
 
-/// When its periods were.
+/// Visits the start and end of its periods.
 template <class Coder, class Throughput>
 void visit_extent(Coder& coder, Throughput& throughput) {
   coder.number(throughput.first_ns);
   coder.number(throughput.last_ns);
 }
 
-/// Why there is no interval.
+/// Visits the reason for a missing interval.
 template <class Coder, class Throughput>
 void visit_no_interval(Coder& coder, Throughput& throughput) {
   auto why = static_cast<std::uint32_t>(throughput.no_interval);

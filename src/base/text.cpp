@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLongest = 64;
 
-/// Levenshtein's, over one row.
+/// Returns the Levenshtein distance, computed with one row.
 std::size_t edit_distance(std::string_view a, std::string_view b) noexcept {
   a = a.substr(0, kLongest);
   b = b.substr(0, kLongest);
@@ -56,10 +56,10 @@ RepairedName::RepairedName(std::string_view name) noexcept {
   if (name.empty()) { name = "(unnamed)"; }
   const bool cut = name.size() > kMaxBytes;
   size_ = cut ? kMaxBytes - 1 - kHashDigits : name.size();
-  // A character of UTF-8 has up to three continuation bytes; where there are more in a row, it is not UTF-8.
+  // A UTF-8 character has up to three continuation bytes; more in a row are not UTF-8.
   for (int more = 0; more < 3 && size_ < name.size() && is_continuation(name[size_]); ++more) { --size_; }
   for (std::size_t at = 0; at < size_; ++at) { text_[at] = is_control(name[at]) ? '?' : name[at]; }
-  if (cut) {  // names that differ only behind the cut stay two
+  if (cut) {  // keeps names distinct that differ only after the cut
     text_[size_++] = '_';
     const std::uint32_t hash = short_hash(name);
     for (std::size_t digit = kHashDigits; digit-- > 0;) {
@@ -78,7 +78,7 @@ bool needs_repair(std::string_view name) noexcept {
 void report_repaired(const char* cause, const char* what, std::string_view name) noexcept {
   if (!needs_repair(name)) { return; }
   report_error(cause, Words("the ", what, " \"", RepairedName(name),
-                            "\" was given by a name that is empty, longer than 200 bytes, or holds control "
+                            "\" replaces a name that is empty, longer than 200 bytes, or has control "
                             "characters; it is reported as written here."));
 }
 
@@ -94,7 +94,7 @@ struct TimeUnit {
 };
 constexpr TimeUnit kTimeUnits[] = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}, {3600e9, "h"}};
 
-/// Of a well-formed code point.
+/// Decodes a well-formed code point.
 std::uint32_t value_of(std::string_view code_point) noexcept {
   const auto byte = [&](std::size_t at) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(code_point[at]));
@@ -109,36 +109,35 @@ struct Range {
   std::uint32_t first;
   std::uint32_t last;
 };
-// In order. What a terminal may take as a command, what turns the order of what is shown, and what shows as nothing:
-// behind each of them a name can look like another one.
+// Sorted. Characters that a terminal may take as a command, that change the display order, or that are invisible: with
+// them a name can look like another one.
 constexpr Range kUnseen[] = {
     {0x0000, 0x001F},    // C0
     {0x007F, 0x009F},    // DEL and C1
     {0x00AD, 0x00AD},    // soft hyphen
-    {0x034F, 0x034F},    // grapheme joiner
+    {0x034F, 0x034F},    // combining grapheme joiner
     {0x061C, 0x061C},    // Arabic letter mark
     {0x115F, 0x1160},    // Hangul fillers
-    {0x17B4, 0x17B5},    // Khmer vowels that are not shown
+    {0x17B4, 0x17B5},    // invisible Khmer vowels
     {0x180B, 0x180F},    // Mongolian separators
-    {0x200B, 0x200F},    // zero width, and marks of direction
-    {0x2028, 0x202E},    // separators of lines and paragraphs, embeddings and overrides
-    {0x2060, 0x206F},    // joiners, isolates, and what was for shaping
+    {0x200B, 0x200F},    // zero width and direction marks
+    {0x2028, 0x202E},    // line and paragraph separators, embeddings and overrides
+    {0x2060, 0x206F},    // joiners, isolates, deprecated shaping characters
     {0x3164, 0x3164},    // Hangul filler
     {0xFEFF, 0xFEFF},    // byte order mark
     {0xFFA0, 0xFFA0},    // Hangul filler
     {0xFFF0, 0xFFFB},    // annotations
-    {0x1BCA0, 0x1BCA3},  // shorthand
-    {0x1D173, 0x1D17A},  // music
+    {0x1BCA0, 0x1BCA3},  // shorthand format controls
+    {0x1D173, 0x1D17A},  // musical format controls
     {0xE0000, 0xE0FFF},  // tags and selectors
 };
 
-// In order. Marks that stand above or below the character before them (Unicode 14, categories Mn and Me; scripts whose
-// marks terminals place in different ways are left out).
+// Sorted. Combining marks (Unicode 14, categories Mn and Me; without scripts whose marks terminals place differently).
 constexpr Range kMarks[] = {
     {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x064B, 0x065F}, {0x1AB0, 0x1ACE},
     {0x1DC0, 0x1DFF}, {0x20D0, 0x20F0}, {0x3099, 0x309A}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
 };
-// In order. What takes two columns (Unicode 14, EastAsianWidth.txt, W and F; blocks of pictures are taken whole).
+// Sorted. Characters two columns wide (Unicode 14, EastAsianWidth.txt, W and F; emoji blocks are included whole).
 constexpr Range kWide[] = {
     {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23F3},   {0x25FD, 0x25FE},
     {0x2614, 0x2615},   {0x2648, 0x2653},   {0x26A1, 0x26A1},   {0x2705, 0x2705},   {0x270A, 0x270B},
@@ -159,7 +158,7 @@ bool is_in(const Range (&ranges)[N], std::uint32_t code_point) noexcept {
 
 bool is_unseen(std::uint32_t code_point) noexcept { return is_in(kUnseen, code_point); }
 
-/// The first code point of printable text, which is not empty.
+/// Returns the first code point of printable text, which must not be empty.
 std::string_view first_code_point(std::string_view text) noexcept {
   return text.substr(0, std::max<std::size_t>(code_point_bytes(text), 1));
 }
@@ -170,7 +169,7 @@ std::size_t columns_of_code_point(std::string_view code_point) noexcept {
   return is_in(kMarks, value) ? 0 : is_in(kWide, value) ? 2 : 1;
 }
 
-/// Bytes of as much of the beginning of printable text as `columns` take.
+/// Returns the length in bytes of the longest prefix of printable text that fits in `columns`.
 std::size_t bytes_of_columns(std::string_view text, std::size_t columns) noexcept {
   std::size_t at = 0;
   while (at < text.size()) {
@@ -183,7 +182,7 @@ std::size_t bytes_of_columns(std::string_view text, std::size_t columns) noexcep
   return at;
 }
 
-/// As much of the end of printable text as `columns` take: without the marks of what is cut off.
+/// Returns the longest suffix of printable text that fits in `columns`, without combining marks of a removed character.
 std::string_view end_of(std::string_view text, std::size_t columns) noexcept {
   for (std::size_t left = columns_of(text); !text.empty();) {
     const std::string_view code_point = first_code_point(text);
@@ -195,8 +194,8 @@ std::string_view end_of(std::string_view text, std::size_t columns) noexcept {
   return text;
 }
 
-/// The last space up to byte `end` at which a line may break, 0 without one. A number keeps its unit, and its
-/// thousands.
+/// Returns the position of the last space up to byte `end` at which a line may break, or 0. Never separates a number
+/// from its unit or its digit groups.
 std::size_t last_break(std::string_view text, std::size_t end) noexcept {
   const auto is_digit = [](char byte) { return byte >= '0' && byte <= '9'; };
   std::size_t space = text.rfind(' ', end);
@@ -211,7 +210,7 @@ std::string three_digits(double value) {
   return detail::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
-/// Scales to the first prefix under which three digits are enough.
+/// Scales to the first prefix that needs at most three digits.
 std::string with_prefix(double value, const char* unit) {
   std::size_t prefix = 0;
   while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
@@ -370,15 +369,15 @@ std::string percent(double part, double whole) {
 namespace {
 
 constexpr std::int64_t kDayS = 86'400;
-constexpr std::int64_t kEraDays = 146'097;     // of 400 years, after which the calendar repeats itself
-constexpr std::int64_t kBefore1970 = 719'468;  // days from March 1 of the year 0 on
-constexpr unsigned kMonthDays[] = {31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 29};  // from March on
+constexpr std::int64_t kEraDays = 146'097;     // in 400 years, after which the calendar repeats
+constexpr std::int64_t kBefore1970 = 719'468;  // days since March 1 of year 0
+constexpr unsigned kMonthDays[] = {31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 29};  // starting in March
 
 std::int64_t floor_of(std::int64_t number, std::int64_t divisor) noexcept {
   return number / divisor - (number % divisor < 0 ? 1 : 0);
 }
 
-/// Days from March 1 of the first year of an era to that of the year `years` later.
+/// Returns the number of days in the first `years` years of an era, counted from March 1.
 std::int64_t days_of(std::int64_t years) noexcept { return 365 * years + years / 4 - years / 100 + years / 400; }
 
 }  // namespace
@@ -392,7 +391,7 @@ UtcTime utc_time(std::int64_t unix_s) noexcept {
   time.second = second % 60;
   const std::int64_t era = floor_of(days + kBefore1970, kEraDays);
   const std::int64_t day_of_era = days + kBefore1970 - era * kEraDays;
-  std::int64_t years = day_of_era / 366;  // too few by one at most, in the first hundreds of years
+  std::int64_t years = day_of_era / 366;  // too low by one at most, in the first centuries
   while (days_of(years + 1) <= day_of_era) { ++years; }
   auto day = static_cast<unsigned>(day_of_era - days_of(years));
   unsigned month = 0;

@@ -20,14 +20,14 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-std::atomic<long> g_running{0};           // of the threads started here
-std::atomic<std::int64_t> g_spent_ns{0};  // by those that have ended
+std::atomic<long> g_running{0};           // number of running threads started here
+std::atomic<std::int64_t> g_spent_ns{0};  // by threads that have ended
 
-// How many threads have begun, and how many have done, to move their time from their clock to g_spent_ns.
+// Threads that have started, and finished, moving their time from their clock to g_spent_ns.
 std::atomic<std::uint64_t> g_moving{0};
 std::atomic<std::uint64_t> g_moved{0};
 
-// The clocks of those that run; the kernel's numbers of them are negative, so that 0 is a free place.
+// Clocks of running threads. The kernel's clock numbers are negative, so 0 is an unused slot.
 constexpr std::size_t kThreadClocks = 64;
 std::atomic<clockid_t> g_thread_clock[kThreadClocks] = {};
 
@@ -41,7 +41,7 @@ std::atomic<clockid_t>* keep_thread_clock() noexcept {
   return nullptr;
 }
 
-/// 0 where it has just ended.
+/// Returns the time, in ns; 0 if the thread has just ended.
 std::int64_t read_thread_clock(clockid_t clock) noexcept {
   timespec time{};
   if (clock_gettime(clock, &time) != 0) { return 0; }
@@ -66,7 +66,7 @@ void* run(void* argument) {
   return nullptr;
 }
 
-/// On another core than this one, if there is one.
+/// Excludes the current core if another one is available.
 void stay_off_this_core(pthread_attr_t& attributes) noexcept {
   cpu_set_t cores;
   const int core = sched_getcpu();
@@ -86,7 +86,7 @@ bool start_background(const char* name, void (*work)(void*), void* argument) noe
     return false;
   }
   stay_off_this_core(attributes);
-  // A thread inherits its mask: blocked before it exists, no signal of the program's can ever be delivered to it.
+  // Blocks signals before the thread exists, because it inherits the mask: it never receives a signal of the program.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -101,14 +101,14 @@ bool start_background(const char* name, void (*work)(void*), void* argument) noe
     delete todo;
     return false;
   }
-  pthread_setname_np(thread, name);  // from here, so that it has its name when this returns
+  pthread_setname_np(thread, name);  // named here so that the name is set on return
   pthread_detach(thread);
   return true;
 }
 
 bool alone_in_process() noexcept {
-  // "<pid> (<name>) <state> ...": the state is that of the main thread, the 18th number behind it is how many threads
-  // there are, the main thread among them until the last one has ended.
+  // "<pid> (<name>) <state> ...": the state is the main thread's. The 18th number after it counts threads, including
+  // the main thread until the last one ends.
   const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (file < 0) { return false; }
   char text[512];
@@ -116,7 +116,7 @@ bool alone_in_process() noexcept {
   ::close(file);
   if (count <= 0) { return false; }
   text[count] = '\0';
-  const char* at = std::strrchr(text, ')');  // a name may have brackets in it
+  const char* at = std::strrchr(text, ')');  // the name may contain parentheses
   if (at == nullptr || at[1] != ' ' || at[2] != 'Z') { return false; }
   constexpr int kFieldsBetween = 17;
   for (int field = 0; field <= kFieldsBetween && at != nullptr; ++field) { at = std::strchr(at + 1, ' '); }
@@ -126,7 +126,7 @@ bool alone_in_process() noexcept {
 std::int64_t background_cpu_ns() noexcept {
   constexpr int kTries = 1000;
   std::int64_t ns = 0;
-  // Until no thread has moved its time meanwhile. The partner of these orders is run().
+  // Retries until no thread moved its time during the sum. Pairs with run().
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const std::uint64_t moved = g_moved.load(std::memory_order_seq_cst);
     ns = g_spent_ns.load(std::memory_order_seq_cst);
@@ -134,7 +134,7 @@ std::int64_t background_cpu_ns() noexcept {
       const clockid_t clock = each.load(std::memory_order_seq_cst);
       if (clock != 0) { ns += read_thread_clock(clock); }
     }
-    if (g_moving.load(std::memory_order_seq_cst) == moved) { break; }  // pairs with run(), as the first
+    if (g_moving.load(std::memory_order_seq_cst) == moved) { break; }  // pairs with run(), like the first load
     sched_yield();
   }
   return ns;
@@ -150,7 +150,7 @@ void background_after_fork() noexcept {
 
 namespace {
 
-pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;  // never destroyed: static destructors may still time something
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;  // never destroyed: static destructors may still use timers
 
 }  // namespace
 

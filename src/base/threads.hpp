@@ -16,24 +16,25 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Calls `work` with `argument` on a detached thread that receives no signals and, where this thread may run on several
-/// cores, stays off the one it runs on now. \param name at most 15 characters. \param work must not throw. Returns
-/// false where no thread can be had. Needs no memory of its own.
+/// Calls `work` with `argument` on a detached thread that receives no signals and, if this thread may use several
+/// cores, avoids its current one.
+/// \param name at most 15 characters.
+/// \param work must not throw. Returns false if no thread can be created. Needs no memory of its own.
 bool start_background(const char* name, void (*work)(void*), void* argument) noexcept;
 
-/// Whether the main thread has ended by pthread_exit(), and every other thread that is left is one of these: without
-/// Takt the process would have ended. Reads /proc once.
+/// Returns true if the main thread ended by pthread_exit() and only these threads are left: without Takt the process
+/// would have ended. Reads /proc once.
 bool alone_in_process() noexcept;
 
-/// Processor time that these threads have used so far, in ns; those beyond 64 at a time only once they have ended. Any
+/// Returns the CPU time that these threads have used, in ns. Threads beyond 64 at a time count only once they end. Any
 /// thread.
 std::int64_t background_cpu_ns() noexcept;
 
-/// For the child after a fork, which has none of these threads.
+/// Resets a forked child, which has none of these threads.
 void background_after_fork() noexcept;
 
-/// While it lives, a write of this thread cannot end the program by SIGPIPE (nobody reads any more) or SIGXFSZ (a file
-/// at its limit): it fails instead. Blocks both, and on the way out takes back what was raised meanwhile. Keeps errno.
+/// Blocks SIGPIPE (no reader left) and SIGXFSZ (file size limit) in this thread, so that a write fails instead of
+/// ending the program. The destructor discards the signals raised meanwhile. Keeps errno.
 class QuietSignals {
  public:
   QuietSignals() noexcept {
@@ -42,7 +43,7 @@ class QuietSignals {
     sigaddset(&ours_, SIGXFSZ);
     sigset_t pending;
     sigpending(&pending);
-    // One that was pending before is the program's own and stays.
+    // A signal that was pending before belongs to the program and stays.
     if (sigismember(&pending, SIGPIPE) == 1) { sigdelset(&ours_, SIGPIPE); }
     if (sigismember(&pending, SIGXFSZ) == 1) { sigdelset(&ours_, SIGXFSZ); }
     pthread_sigmask(SIG_BLOCK, &ours_, &before_);
@@ -63,10 +64,10 @@ class QuietSignals {
   sigset_t before_;
 };
 
-/// Returns the one object that `kMake` made at the first call. It is in static storage, so it needs no memory, and is
-/// never destroyed, because threads may use it until the process ends. Any thread. Throws what `kMake` throws.
-/// If the process forks while another thread makes the object, the child makes it again: pthread_once() handles forks.
-/// A static in a function has a guard that would stay locked in the child.
+/// Returns the one object that `kMake` made on the first call. It is in static storage, so it needs no memory, and is
+/// never destroyed because threads may use it until the process ends. Any thread. Throws what `kMake` throws. If the
+/// process forks while another thread makes the object, the child makes it again: pthread_once() handles forks, while
+/// the guard of a function-local static would stay locked in the child.
 template <auto kMake>
 auto& made_once() noexcept(noexcept(kMake())) {
   using Made = decltype(kMake());
@@ -82,8 +83,8 @@ auto& made_once() noexcept(noexcept(kMake())) {
   return *std::launder(reinterpret_cast<Made*>(memory));
 }
 
-/// Held by who adds to what a process keeps for ever: its keys, names of metrics, listeners. One for all, as that is
-/// seldom, and held for no longer than that takes. In a child of a fork it is free: who held it may not exist there.
+/// Lock for adding to data that a process keeps forever: keys, metric names, listeners. One lock suffices because
+/// additions are rare and short. It is unlocked in a forked child, where its owner may not exist.
 class RegistrationLock {
  public:
   RegistrationLock() noexcept;

@@ -16,13 +16,13 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// What a row need not spell. "Before" is the last row of its series in the frame.
+/// Flags for values that a row omits. "Before" is the last row of its series in the frame.
 enum RowFlag : std::uint32_t {
-  kSameSeries = 1,   ///< as the row before of any series
-  kNextStep = 2,     ///< its step is the one after that of the row before
-  kWholePeriod = 4,  ///< its period began with the end of the row before
-  kSameItems = 8,    ///< as the row before
-  kSameCells = 16,   ///< its paths and their calls are those of the row before
+  kSameSeries = 1,   ///< same as the previous row of any series
+  kNextStep = 2,     ///< its step follows the row before
+  kWholePeriod = 4,  ///< its period starts at the end of the row before
+  kSameItems = 8,    ///< same as the row before
+  kSameCells = 16,   ///< same paths and calls as the row before
   kWarmup = 32,
   kComplete = 64,
   kDevice = 128,  ///< its cells have device times
@@ -36,7 +36,7 @@ bool same_cells(const Row& a, const Row& b) {
       [](const Cell& one, const Cell& other) { return one.path == other.path && one.calls == other.calls; });
 }
 
-/// The rows before of a frame: the last one of all, and of each series.
+/// The preceding rows in a frame: the last one of all, and of each series.
 class Before {
  public:
   const Row* same_series(std::uint32_t series) const {
@@ -205,7 +205,7 @@ struct SamplesBlock {
 void visit(Encoder& out, const SamplesBlock& block) {
   out.number(block.first->sequence);
   out.number(block.count);
-  std::map<std::uint32_t, const Sample*> before;  // by meter
+  std::map<std::uint32_t, const Sample*> before;  // by sensor
   const Sample none;
   for (std::size_t at = 0; at < block.count; ++at) {
     const Sample& sample = block.first[at];
@@ -220,7 +220,8 @@ void visit(Encoder& out, const SamplesBlock& block) {
   }
 }
 
-/// A frame for each stretch of numbers without a loss. \param most in one.
+/// Adds a frame for each run of consecutive numbers.
+/// \param max maximum number of items in a frame.
 template <class Block, class Item>
 void add_blocks(FrameBuffer& out, FrameType type, const std::vector<Item>& items, std::size_t max) {
   for (std::size_t at = 0; at < items.size();) {
@@ -261,9 +262,9 @@ bool read_rows(std::string_view payload, std::vector<Row>& rows) {
   std::uint64_t count = 0;
   in.number(sequence);
   in.number(count);
-  constexpr std::size_t kMinRow = 3;  // bytes: flags, begin and time
+  constexpr std::size_t kMinRow = 3;  // minimum bytes of a row: flags, begin and time
   if (!in.ok() || count > payload.size() / kMinRow) { return false; }
-  rows.reserve(static_cast<std::size_t>(count));  // so that they stay where they are
+  rows.reserve(static_cast<std::size_t>(count));  // keeps row addresses stable
   Before before;
   for (std::uint64_t at = 0; at < count; ++at) {
     Row row;
@@ -283,7 +284,7 @@ bool read_metrics(std::string_view payload, std::vector<Metric>& metrics) {
   in.number(sequence);
   in.list(names, [](Decoder& inner, std::string& name) {
     inner.text(name);
-    name = name.substr(0, RepairedName::kMaxBytes);  // which every metric of that name has
+    name = name.substr(0, RepairedName::kMaxBytes);  // maximum length of a metric name
   });
   in.number(count);
   if (!in.ok() || count > payload.size()) { return false; }
@@ -313,7 +314,7 @@ bool read_samples(std::string_view payload, std::vector<Sample>& samples) {
   in.number(sequence);
   in.number(count);
   if (!in.ok() || count > payload.size()) { return false; }
-  std::map<std::uint32_t, Sample> before;  // by meter
+  std::map<std::uint32_t, Sample> before;  // by sensor
   for (std::uint64_t at = 0; at < count; ++at) {
     Sample sample;
     in.number(sample.sensor);

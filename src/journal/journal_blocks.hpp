@@ -11,21 +11,21 @@
 #include <string>
 #include <vector>
 
-// Rows, metrics and samples in a journal, many in a frame, each spelled by what differs from the one before: at a high
-// rate they are nearly all that a journal holds. Byte by byte in docs/journal.md. One thread at a time.
+// Encodes rows, metrics and samples in a journal, many per frame, each as the difference from the one before: at high
+// rates they are most of a journal. The bytes are described in docs/journal.md. Not thread-safe.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Frames of rows. Rows whose numbers follow each other share a frame.
+/// Frames of rows. Rows with consecutive numbers share a frame.
 class RowBlocks {
  public:
-  static constexpr std::size_t kMaxRows = 512;  ///< in a frame: so many are lost with it
+  static constexpr std::size_t kMaxRows = 512;  ///< maximum rows per frame; a damaged frame loses all of them
 
-  /// \param out outlives it, as do the rows until flush().
+  /// \param out must outlive this, as must the rows until flush().
   explicit RowBlocks(FrameBuffer& out) noexcept : out_(out) {}
   void add(const Row& row);
-  /// What has been added is in `out`.
+  /// Writes all added rows to `out`.
   void flush();
 
  private:
@@ -33,13 +33,13 @@ class RowBlocks {
   std::vector<const Row*> rows_;
 };
 
-/// Frames of metrics, likewise.
+/// Adds frames of metrics.
 void add_metrics(FrameBuffer& out, const std::vector<Metric>& metrics);
 
-/// Frames of samples, likewise.
+/// Adds frames of samples.
 void add_samples(FrameBuffer& out, const std::vector<Sample>& samples);
 
-/// What a frame of rows says. False for a payload that makes no sense; `rows` then holds what came before that.
+/// Decodes a frame. Returns false for an invalid payload; the output then holds the items before the error.
 TAKT_EXPORT bool read_rows(std::string_view payload, std::vector<Row>& rows);
 TAKT_EXPORT bool read_metrics(std::string_view payload, std::vector<Metric>& metrics);
 TAKT_EXPORT bool read_samples(std::string_view payload, std::vector<Sample>& samples);

@@ -25,17 +25,17 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr off_t kReserveBytes = off_t{128} << 10U;  // the totals of some 50 places in the tree
+constexpr off_t kReserveBytes = off_t{128} << 10U;  // enough for the totals of about 50 paths
 
 }  // namespace
 
 void JournalReserve::take(const std::string& directory) noexcept {
   if (tried_) { return; }
   tried_ = true;
-  rlimit limit = {};  // beyond it the kernel would end the program
+  rlimit limit = {};  // a larger write would end the program by a signal
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < static_cast<rlim_t>(kReserveBytes)) { return; }
   file_ = Descriptor(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  // Not posix_fallocate(), which would write zeros where the file system cannot.
+  // Not posix_fallocate(), which writes zeros if the file system does not support it.
   if (file_.is_open() && ::fallocate(file_.number(), 0, 0, kReserveBytes) != 0) { file_.close(); }
 }
 
@@ -58,7 +58,7 @@ struct JournalSync::State {
   bool failed = false;
 };
 
-/// Without the lock: only the thread that made itself busy touches `under_way`.
+/// Needs no lock: only the thread that set `busy` accesses `under_way`.
 void JournalSync::State::write_through() noexcept {
   int error = 0;
   for (const Descriptor& each : under_way) {
@@ -69,21 +69,21 @@ void JournalSync::State::write_through() noexcept {
   under_way.clear();
   {
     const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (opened.is_open()) { ::fsync(opened.number()); }  // some file systems know none for directories
+    if (opened.is_open()) { ::fsync(opened.number()); }  // some file systems do not support it for directories
   }
   if (error != 0) {
     try {
-      report_error("journal.sync", explain_error("keep for good", directory, error));
+      report_error("journal.sync", explain_error("sync", directory, error));
     } catch (const std::bad_alloc&) {
-      // The next export begins a new file, that is what matters.
-      report_error("journal.sync", Words("cannot keep for good ", directory));
+      // Only the report suffers; the next export starts a new file in any case.
+      report_error("journal.sync", Words("cannot sync ", directory));
     }
   }
   const std::lock_guard<std::mutex> lock(mutex);
   failed = failed || error != 0;
 }
 
-/// Also what came meanwhile: at the end of a run nobody starts it again.
+/// Repeats for files added meanwhile: at the end of a run, start() is not called again.
 void JournalSync::State::write_all_through() noexcept {
   for (;;) {
     write_through();
@@ -112,7 +112,7 @@ void JournalSync::adopt(Descriptor file) noexcept {
   try {
     state_->waiting.push_back(std::move(file));
   } catch (const std::bad_alloc&) {
-    // Out of memory: the kernel writes it through in its own time.
+    // Out of memory: the kernel writes the file to disk later.
   }
 }
 
@@ -126,15 +126,15 @@ void JournalSync::start(int descriptor) noexcept {
     try {
       state_->under_way.push_back(std::move(copy));
     } catch (const std::bad_alloc&) {
-      // Out of memory: likewise.
+      // Out of memory: the kernel writes the file to disk later.
     }
   }
   if (state_->under_way.empty()) { return; }
-  // A share of its own, as the thread may outlive this.
+  // Its own reference, because the thread may outlive this object.
   auto* const share = new (std::nothrow) std::shared_ptr<State>(state_);
   state_->busy = share != nullptr && start_background("takt-sync", &run, share);
   if (!state_->busy) { delete share; }
-  // Without a thread the kernel writes it all in its own time, within half a minute as a rule.
+  // Without a thread, the kernel writes the data to disk, usually within half a minute.
   if (!state_->busy) { state_->under_way.clear(); }
 }
 
@@ -170,7 +170,7 @@ bool JournalSegment::append(std::string_view bytes) {
     return true;
   }
   const int why = errno;
-  // Where this fails a reader steps over what is left.
+  // If truncating fails too, readers skip the partial frame.
   if (done != 0 && ::ftruncate(descriptor_.number(), static_cast<off_t>(bytes_)) != 0) { bytes_ += done; }
   return fail("write", why);
 }

@@ -18,13 +18,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Room on the disk for the last words of a journal: a file without a name, that goes with the process. Where the file
-/// system has no such files, or no room for it, there is none. One thread at a time.
+/// Disk space reserved for the end of a journal: a file without a name, removed with the process. Reserves nothing if
+/// the file system does not support such files or has no space. Not thread-safe.
 class JournalReserve {
  public:
-  /// Takes it, unless it has some.
+  /// Reserves the space. Only the first call tries.
   void take(const std::string& directory) noexcept;
-  /// Gives it back. False where there was none.
+  /// Releases the space. Returns false if none was reserved.
   bool give() noexcept;
 
  private:
@@ -32,32 +32,33 @@ class JournalReserve {
   bool tried_ = false;
 };
 
-/// Has files written through to the disk, so that they outlive a power cut. That can take seconds: a thread of its own
-/// waits, for as long as there is something to do, and nobody waits for it who does not want to. One thread at a time.
+/// Syncs files to the disk, so that they survive a power failure. This can take seconds, so a temporary thread does it;
+/// waiting is optional. Not thread-safe.
 class JournalSync {
  public:
-  /// \param directory of the files: their names have to reach the disk, too.
-  /// \param threads false: nothing is ever written through.
+  /// \param directory of the files: syncing it makes their names durable.
+  /// \param threads false: nothing is synced.
   JournalSync(std::string directory, bool threads);
 
-  /// Takes a file that nobody will write to any more, to be written through by the next start().
+  /// Takes a finished file, to be synced by the next start().
   void adopt(Descriptor file) noexcept;
-  /// Begins, unless the last time is not over yet. \param descriptor of a file that goes on, -1: none; is duplicated.
+  /// Starts syncing unless it is still in progress.
+  /// \param descriptor a file still in use, duplicated here; -1: none.
   void start(int descriptor) noexcept;
-  /// Whether the disk has refused since this was last asked: what it was given may not be there.
+  /// Returns true if a sync failed since the last call: data may not be on the disk.
   bool take_failure() noexcept;
-  /// Waits until nothing is under way, for at most `most`.
+  /// Waits until nothing is in progress, for at most `max`.
   void wait(std::chrono::milliseconds max);
 
  private:
   struct State;
   static void run(void* share);
-  std::shared_ptr<State> state_;  // the thread's as well: it may outlive this
+  std::shared_ptr<State> state_;  // shared with the thread, which may outlive this object
   bool threads_;
 };
 
-/// One file of a journal, while it is written: new (0600, O_EXCL, O_NOFOLLOW, O_CLOEXEC) and only appended to. One
-/// thread at a time.
+/// One file of a journal while it is written: new (0600, O_EXCL, O_NOFOLLOW, O_CLOEXEC) and append-only. Not
+/// thread-safe.
 class JournalSegment {
  public:
   JournalSegment() = default;
@@ -65,23 +66,23 @@ class JournalSegment {
   JournalSegment(const JournalSegment&) = delete;
   JournalSegment& operator=(const JournalSegment&) = delete;
 
-  /// Each returns false and says why, and what to do, in error().
+  /// These functions return false on failure; error() has the reason and the cure.
   bool open(const DirectoryFiles& directory, std::uint32_t number);
-  /// All of it by one write(2), or, as far as the disk lets it, nothing: what went out of it is cut off again.
+  /// Appends all bytes with one write(2). After a partial write, truncates the file to its previous length if possible.
   bool append(std::string_view bytes);
 
   void close() noexcept;
-  /// Closes it, and removes it from the directory in which it was opened.
+  /// Closes the file and removes it from the directory in which it was created.
   void remove(const DirectoryFiles& directory) noexcept;
-  /// The file, still open, which is the caller's from now on.
+  /// Transfers ownership of the file, still open, to the caller.
   Descriptor release() noexcept { return std::move(descriptor_); }
 
   bool is_open() const noexcept { return descriptor_.is_open(); }
-  /// False once the program has closed the file behind Takt's back.
+  /// Returns false after the program closed the file.
   bool is_ours() const noexcept { return descriptor_.is_ours(); }
-  /// False once somebody has removed the file, so that what is written goes nowhere, or changed its length.
+  /// Returns false if the file was removed or its length was changed by others.
   bool is_whole() const noexcept;
-  /// -1 where there is none.
+  /// Returns -1 if no file is open.
   int descriptor() const noexcept { return descriptor_.is_ours() ? descriptor_.number() : -1; }
   const std::string& path() const noexcept { return path_; }
   std::size_t bytes() const noexcept { return bytes_; }

@@ -19,7 +19,7 @@ constexpr std::uint32_t kByteOrderSwapped = 0x04030201;
 constexpr std::uint32_t kFrameMagic = 0x6D724674;  // "tFrm"
 constexpr std::size_t kSegmentDigits = 5;
 
-/// Offsets in the header of a segment.
+/// Offsets in a segment header.
 enum HeaderField : std::size_t {
   kVersionAt = 8,
   kOrderAt = 12,
@@ -30,10 +30,10 @@ enum HeaderField : std::size_t {
   kSequenceAt = 40,
   kHeaderCrcAt = 60
 };
-/// Offsets in the header of a frame.
+/// Offsets in a frame header.
 enum FrameField : std::size_t { kMagicAt = 0, kLengthAt = 4, kCrcAt = 8, kTypeAt = 12, kFrameSequenceAt = 16 };
 
-/// Of all that a frame says: its length, and from the type to the end of the payload.
+/// Returns the checksum of a frame: its length, and the bytes from the type to the end of the payload.
 std::uint32_t checksum(const char* frame, std::size_t length) noexcept {
   const std::uint32_t started = crc32c({frame + kLengthAt, sizeof(std::uint32_t)});
   return crc32c({frame + kTypeAt, kFrameHeaderBytes - kTypeAt + length}, started);
@@ -60,7 +60,7 @@ void append_header(std::string& out, const SegmentHeader& header) {
 HeaderState parse_header(std::string_view bytes, SegmentHeader& header) noexcept {
   if (bytes.size() < kSegmentHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) { return HeaderState::damaged; }
   const char* const at = bytes.data();
-  // A header of another byte order has its checksum in that order, too.
+  // Checked first: a header in the other byte order also has its checksum in that order.
   if (load<std::uint32_t>(at + kOrderAt) == kByteOrderSwapped) { return HeaderState::swapped; }
   if (load<std::uint32_t>(at + kHeaderCrcAt) != crc32c(bytes.substr(0, kHeaderCrcAt))) { return HeaderState::damaged; }
   header.version = load<std::uint32_t>(at + kVersionAt);

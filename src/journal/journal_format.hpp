@@ -11,9 +11,8 @@
 #include <string>
 #include <string_view>
 
-// Format "takt-journal/2", byte by byte in docs/journal.md: how a segment file begins, and what a frame is. Everything
-// is little-endian. How values are spelled in a frame is in base/encoding.hpp, and what the frames say in
-// journal_records.hpp.
+// Format "takt-journal/2", described in docs/journal.md: headers of segment files and frames. All values are
+// little-endian. base/encoding.hpp encodes values in a frame, and journal_records.hpp has the contents of frames.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -23,7 +22,7 @@ constexpr std::size_t kSegmentHeaderBytes = 64;
 constexpr std::size_t kFrameHeaderBytes = 24;
 constexpr std::size_t kFrameAlignment = 8;
 
-/// Numbers are never given to another type; a reader passes over those that it does not know.
+/// Frame types. Numbers are never reused; readers skip unknown types.
 enum class FrameType : std::uint16_t {
   run = 1,
   clock = 2,
@@ -56,46 +55,47 @@ enum class FrameType : std::uint16_t {
 
 struct SegmentHeader {
   std::uint32_t version = kJournalVersion;
-  std::uint32_t number = 0;          ///< of the segment
-  std::uint64_t journal = 0;         ///< random, the same in all segments of one journal
-  std::int64_t start_unix_ns = 0;    ///< of the run
-  std::uint64_t first_sequence = 0;  ///< of the first frame
+  std::uint32_t number = 0;          ///< number of the segment
+  std::uint64_t journal = 0;         ///< random; the same in all segments of a journal
+  std::int64_t start_unix_ns = 0;    ///< start time of the run
+  std::uint64_t first_sequence = 0;  ///< sequence number of the first frame
 };
 
 enum class HeaderState {
   good,
-  damaged,  ///< not a header, or not what was written; frames may follow all the same
-  swapped,  ///< written with another byte order
-  newer,    ///< of a version that this reader does not know
+  damaged,  ///< not a header, or changed after writing; frames may still follow
+  swapped,  ///< written with the other byte order
+  newer,    ///< of a version unknown to this reader
 };
 
 void append_header(std::string& out, const SegmentHeader& header);
+/// Parses a header.
 /// \param bytes at least kSegmentHeaderBytes.
 TAKT_EXPORT HeaderState parse_header(std::string_view bytes, SegmentHeader& header) noexcept;
 
-/// "journal-00007.tjl".
+/// Returns for example "journal-00007.tjl".
 TAKT_EXPORT std::string segment_name(std::uint32_t number);
-/// False for the name of anything else.
+/// Returns false if `name` is not a segment name.
 TAKT_EXPORT bool parse_segment_name(std::string_view name, std::uint32_t& number) noexcept;
 
-/// A frame as it stands in a file.
+/// A frame in a file.
 struct Frame {
   std::uint16_t type = 0;
   std::uint64_t sequence = 0;
   std::string_view payload;
-  std::size_t bytes = 0;  ///< header and padding included
+  std::size_t bytes = 0;  ///< size including header and padding
 };
 
-/// How long the frame is that may stand at the start of `bytes`, by what its header says; 0: none does.
+/// Returns the length that the frame header at the start of `bytes` claims; 0 if it is not one.
 TAKT_EXPORT std::size_t frame_bytes(std::string_view bytes) noexcept;
 
-/// Whether a whole and undamaged frame stands at the start of `bytes`.
+/// Parses the frame at the start of `bytes`. Returns false unless it is complete and undamaged.
 TAKT_EXPORT bool parse_frame(std::string_view bytes, Frame& frame) noexcept;
 
-/// Frames one behind the other, as they go to a file.
+/// Consecutive frames, as written to a file.
 class FrameBuffer {
  public:
-  /// \param sequence of the first frame.
+  /// \param sequence number of the first frame.
   explicit FrameBuffer(std::uint64_t sequence) noexcept : sequence_(sequence) {}
 
   void add_header(const SegmentHeader& header) { append_header(bytes_, header); }
@@ -107,7 +107,7 @@ class FrameBuffer {
     visit(encoder, record);
     close_frame(start, static_cast<std::uint16_t>(type));
   }
-  /// A frame of any type, for tests.
+  /// Adds a frame of any type, for tests.
   void add_raw(std::uint16_t type, std::string_view payload);
 
   std::uint64_t next_sequence() const noexcept { return sequence_; }

@@ -14,13 +14,14 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// What damaged frames say of their length may overlap, and each of these is looked through whole. No accident makes
-// that more than the bytes there are; beyond this many times of it somebody wants to keep the reader busy.
+// Maximum bytes searched, as a multiple of the bytes read. Lengths claimed by damaged frames may overlap, and each
+// range is read completely. Accidental corruption stays below 1; more means that the file was crafted to keep readers
+// busy.
 constexpr std::uint64_t kMaxSearched = 8;
 constexpr std::size_t kPartBytes = std::size_t{1} << 20U;
-constexpr std::size_t kAllBytes = std::size_t{16} << 20U;  // of most segments
-// Writers leave a segment at 8 MiB, and write no frame that comes near this; more is there to fill memory, or to take
-// for ever.
+constexpr std::size_t kAllBytes = std::size_t{16} << 20U;  // size of most segments
+// Longest valid frame. Writers end a segment at 8 MiB and write no frame close to this; a longer one would only exhaust
+// memory or time.
 constexpr std::size_t kLongestFrame = std::size_t{32} << 20U;
 constexpr std::uint64_t kMaxSegment = std::uint64_t{1} << 30U;
 
@@ -50,7 +51,7 @@ bool JournalReader::release_early(Snapshot& snapshot) {
 
 bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
   news_ = false;
-  // The list is made first: a segment that has a successor in it is not written to any more.
+  // Lists segments before reading: a segment with a successor in the list is no longer written.
   const std::vector<std::uint32_t> segments = segments_left();
   for (std::size_t at = 0; at < segments.size(); ++at) {
     if (!has_segment_ || segments[at] != segment_) {
@@ -71,7 +72,7 @@ bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
 
 std::string JournalReader::path() const { return directory_->path(segment_name(segment_)); }
 
-/// From the one that is being read on.
+/// Lists segments, starting with the current one.
 std::vector<std::uint32_t> JournalReader::segments_left() const {
   std::vector<std::uint32_t> numbers;
   for (const std::string& name : directory_->names()) {
@@ -84,16 +85,16 @@ std::vector<std::uint32_t> JournalReader::segments_left() const {
   return numbers;
 }
 
-/// At most so many bytes, or more where one frame is longer. Returns whether there is nothing behind them.
+/// Reads at most `max` bytes, or more if one frame is longer. Returns true at the end of the file.
 bool JournalReader::read_file(bool closed, std::size_t max) {
   if (given_up_) { return true; }
   if (offset_ >= kMaxSegment) {
-    give_up("is longer than any journal is; the rest of it is passed over");
+    give_up("is longer than any valid journal file; the rest of it is skipped");
     return true;
   }
   std::string bytes;
   if (!directory_->read(segment_name(segment_), offset_, max, bytes)) {
-    // One that nobody may read is not one that has nothing in it yet.
+    // An unreadable file differs from one that does not exist yet.
     if (closed || errno == EACCES || errno == ELOOP || errno == ENXIO) { give_up(why_unread(errno)); }
     return true;
   }
@@ -106,7 +107,7 @@ bool JournalReader::read_file(bool closed, std::size_t max) {
     offset_ += head;
   }
   std::size_t done = take_frames(left, closed && at_end);
-  if (done == 0 && !at_end && left.size() > 2 * kLongestFrame) {  // what begins so far from its end is no frame
+  if (done == 0 && !at_end && left.size() > 2 * kLongestFrame) {  // a valid frame would have ended by now
     done = left.size() - kLongestFrame;
     done -= done % kFrameAlignment;
     damage_.damaged_bytes += done;
@@ -125,12 +126,12 @@ std::size_t JournalReader::take_header(std::string_view bytes, bool closed) {
   SegmentHeader header;
   const HeaderState state = parse_header(bytes, header);
   if (state == HeaderState::swapped || state == HeaderState::newer) {
-    give_up(state == HeaderState::newer ? "is of a newer version than this one; read it with a newer Takt"
+    give_up(state == HeaderState::newer ? "has a newer format than this version reads; read it with a newer Takt"
                                         : "was written on a machine with another byte order");
     return 0;
   }
   if (state == HeaderState::damaged) {
-    // Frames stand for themselves: only these bytes are lost.
+    // Frames are independent: only the header is skipped.
     damage_.damaged_bytes += kSegmentHeaderBytes;
     return kSegmentHeaderBytes;
   }
@@ -143,8 +144,7 @@ std::size_t JournalReader::take_header(std::string_view bytes, bool closed) {
   return kSegmentHeaderBytes;
 }
 
-/// The first place from `at` on where a frame stands, the end where there is none. Adds to `searched` what was looked
-/// through.
+/// Returns the position of the first frame at or after `at`, or the end. Adds the bytes examined to `searched`.
 std::size_t JournalReader::find_frame(std::string_view bytes, std::size_t at, std::uint64_t& searched, Frame& frame) {
   for (; at + kFrameHeaderBytes <= bytes.size(); at += kFrameAlignment) {
     const std::size_t claimed = frame_bytes(bytes.substr(at));
@@ -164,12 +164,12 @@ std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
   for (Frame frame; done < bytes.size();) {
     const std::size_t found = find_frame(bytes, done, searched, frame);
     if (searched > max) {
-      error_ = path() + " is made to be searched for ever; the rest of it is passed over";
+      error_ = path() + " was crafted to be searched endlessly; the rest of it is skipped";
       damage_.damaged_bytes += bytes.size() - done;
       return bytes.size();
     }
     if (found == bytes.size()) {
-      // Cut off, or not written to its end yet.
+      // Cut off, or still being written.
       if (!closed) { return done; }
       damage_.torn_tail_bytes += found - done;
       return found;
@@ -185,7 +185,7 @@ std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
 void JournalReader::take(const Frame& frame) {
   news_ = true;
   ++frames_;
-  // Lower numbers than expected come again after an export that was cut off; what they replace was not taken for
+  // After an export that was cut off, lower sequence numbers are repeated; the lost frames were never confirmed as
   // written.
   if (frame.sequence > expected_) { damage_.lost_frames += frame.sequence - expected_; }
   expected_ = frame.sequence + 1;

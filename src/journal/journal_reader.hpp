@@ -17,55 +17,55 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Reads the journal of a run, also while it is written. Whatever is in the files, it ends, stays inside its memory,
-/// and tells what it could not read. One thread at a time. Exported for the exporters that are libraries of their own.
+/// Reads a run's journal, also while it is written. Terminates within bounded memory for any file contents, and counts
+/// what it could not read. Not thread-safe. Exported for the separate exporter libraries.
 class TAKT_EXPORT JournalReader {
  public:
-  /// What a journal does not tell any more.
+  /// Data that could not be read.
   struct Damage {
-    std::uint64_t damaged_bytes = 0;      ///< stepped over, up to the next good frame
+    std::uint64_t damaged_bytes = 0;      ///< skipped up to the next valid frame
     std::uint64_t torn_tail_bytes = 0;    ///< cut off at the end of a segment
-    std::uint64_t lost_frames = 0;        ///< frames that were written and are not there, by their numbers
-    std::uint64_t unknown_frames = 0;     ///< of a type that this version has no name for
-    std::uint64_t unreadable_frames = 0;  ///< undamaged, but what they say cannot be
+    std::uint64_t lost_frames = 0;        ///< missing sequence numbers
+    std::uint64_t unknown_frames = 0;     ///< frames of unknown types
+    std::uint64_t unreadable_frames = 0;  ///< intact frames with invalid contents
   };
 
-  /// \param directory of the run; it may be empty, or not there yet.
+  /// \param directory of the run; may be empty or missing at first.
   explicit JournalReader(const std::string& directory);
   explicit JournalReader(std::shared_ptr<const ReadableDirectory> directory);
 
-  /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and
-  /// metrics are added to those that it has, and it returns true. Else `snapshot` is left as it is.
+  /// Reads data appended since the last call. If there is any, updates `snapshot` to the newest state, appends rows and
+  /// metrics, and returns true. Otherwise leaves `snapshot` unchanged.
   bool read(Snapshot& snapshot);
-  /// The same, but stops behind the first piece, of about a MiB, that had something new: of a long run, nobody wants
-  /// all rows at once.
+  /// Like read(), but stops after the first part of about 1 MiB with new data. A long run need not be in memory at
+  /// once.
   bool read_part(Snapshot& snapshot);
-  /// Nobody writes to the journal any more: reads the rest, and counts as torn what is cut off at the end. Otherwise as
+  /// Reads the rest of a journal that is no longer written; counts a frame cut off at the end as torn. Otherwise like
   /// read().
   bool finish(Snapshot& snapshot);
 
-  /// Nobody will tell the device values that rows wait for: adds these rows as they stand, behind all others. Returns
-  /// whether there were any.
+  /// Appends, after all others, the rows that still wait for device values, in their current state. For journals that
+  /// are no longer written. Returns true if there were any.
   bool release_early(Snapshot& snapshot);
 
-  /// Whether there is a journal at all.
+  /// Returns true if the directory contains a journal.
   bool exists() const { return !segments_left().empty(); }
 
   const Damage& damage() const noexcept { return damage_; }
-  /// Good frames so far.
+  /// Returns the number of valid frames so far.
   std::uint64_t frames() const noexcept { return frames_; }
-  /// Of which checksums were made: what reading costs.
+  /// Returns the number of bytes checksummed: the cost of reading.
   std::uint64_t checked_bytes() const noexcept { return checked_bytes_; }
-  /// The run has ended and said so.
+  /// Returns true if the run recorded its end.
   bool ended() const noexcept { return state_.ended(); }
-  /// How many states of the run were read; the first one is from its beginning.
+  /// Returns the number of states read; the first is from the start of the run.
   std::uint64_t states() const noexcept { return state_.states(); }
-  /// The steps of each series, by number, that earlier Sessions of the process had counted as the run began. There may
-  /// be fewer than there are series: of the others none.
+  /// Returns the steps per series that earlier Sessions of the process had counted before the run. Missing entries are
+  /// 0.
   const std::vector<std::uint64_t>& earlier_steps() const noexcept { return state_.earlier_steps(); }
-  /// Wall clock of the newest state, 0 before the first.
+  /// Returns the wall-clock time of the newest state; 0 before the first.
   std::int64_t last_time_unix_ns() const noexcept { return state_.last_time_unix_ns(); }
-  /// Why a segment was not read at all; empty: each one was.
+  /// Returns why a segment was not read completely; empty if none failed.
   const std::string& error() const noexcept { return error_; }
 
  private:
@@ -73,7 +73,7 @@ class TAKT_EXPORT JournalReader {
   bool read_on(Snapshot& snapshot, bool closed, Much much);
   std::vector<std::uint32_t> segments_left() const;
   bool read_file(bool closed, std::size_t max);
-  /// Each returns how many of `bytes` were dealt with.
+  /// Each returns the number of bytes consumed.
   std::size_t take_header(std::string_view bytes, bool closed);
   std::size_t take_frames(std::string_view bytes, bool closed);
   std::size_t find_frame(std::string_view bytes, std::size_t at, std::uint64_t& searched, Frame& frame);
@@ -86,15 +86,15 @@ class TAKT_EXPORT JournalReader {
   Damage damage_;
   std::uint64_t frames_ = 0;
   std::uint64_t checked_bytes_ = 0;
-  std::uint64_t seen_bytes_ = 0;  // up to the end of the last frame
+  std::uint64_t seen_bytes_ = 0;  // bytes up to the end of the last frame
   std::string error_;
   bool has_segment_ = false;
-  std::uint32_t segment_ = 0;  // that is being read
-  std::uint64_t offset_ = 0;   // in it, of what has not been dealt with
-  bool given_up_ = false;      // on this segment
-  std::uint64_t journal_ = 0;  // that the frames belong to
+  std::uint32_t segment_ = 0;  // current segment
+  std::uint64_t offset_ = 0;   // position of the first unprocessed byte in the segment
+  bool given_up_ = false;      // skips the rest of this segment
+  std::uint64_t journal_ = 0;  // identifier of the journal being read
   bool has_journal_ = false;
-  std::uint64_t expected_ = 0;  // number of the next frame
+  std::uint64_t expected_ = 0;  // sequence number of the next frame
   bool news_ = false;
 };
 

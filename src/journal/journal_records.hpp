@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-// What the frames of a journal say. One function for each record spells it and reads it, so that the two cannot differ:
-// with an Encoder the record is const, with a Decoder it is filled in. Fields may be added at the end of a record; a
-// reader ignores what follows the fields that it knows, and asks whether there are more() before those that came later.
-// Every record says what is, not what has changed: reading one twice, or missing an earlier one, does no harm.
+// The contents of journal frames. One function per record both encodes and decodes it, so that the two cannot differ:
+// an Encoder takes a const record, a Decoder fills it in. Fields may be added at the end of a record. Readers ignore
+// unknown fields, and check more() before fields added later. Every record has absolute values: reading one twice, or
+// missing an earlier one, is harmless.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -48,13 +48,13 @@ struct NoteRecord {
 };
 
 struct BucketRecord {
-  std::uint32_t step = 0;  ///< from the bucket before, or from bucket 0
+  std::uint32_t step = 0;  ///< distance from the previous bucket, or from bucket 0
   std::uint64_t count = 0;
 };
 
 struct SummaryRecord {
   SummaryScalars scalars;
-  std::vector<BucketRecord> buckets;  ///< those that have another count than in the segment so far
+  std::vector<BucketRecord> buckets;  ///< buckets whose count changed since the last record in the segment
 };
 
 /// All numbers of one path.
@@ -71,7 +71,7 @@ struct TotalsRecord {
   SummaryRecord device;
 };
 
-/// References to the numbers of a path beside its summaries, of a TotalsRecord or PathStats, in the order of the frame.
+/// Returns references to the numbers of a TotalsRecord or PathStats, without the summaries, in the order of the frame.
 template <class Path>
 auto numbers_of(Path& path) noexcept {
   return std::tie(path.self_ns, path.items, path.bytes, path.skipped, path.device_pending, path.device_lost);
@@ -101,37 +101,37 @@ struct TimeLinesRecord {
   std::vector<TimeLineInfo> lines;
 };
 
-/// A row that waits for device values, as it stood when it was first told of.
+/// A row that waits for device values, in its state when first recorded.
 struct EarlyRecord {
   Row row;
 };
 
 struct AmendedCell {
-  std::uint32_t place = 0;  ///< among the cells of the row; behind the last: of its Batch, which had none
+  std::uint32_t place = 0;  ///< index in the row's cells; past the last: a new cell for its Batch
   std::uint32_t path = 0;
   std::int64_t device_ns = 0;
 };
 
-/// All that is known by now of a row that waited.
+/// The current values of a row that waited for device values.
 struct RowAmendment {
   std::uint64_t early = 0;
-  bool settled = false;  ///< there will be no other
+  bool settled = false;  ///< no further amendment follows
   std::uint64_t sequence = 0;
   bool complete = false;
-  std::vector<AmendedCell> cells;  ///< those with a device value
+  std::vector<AmendedCell> cells;  ///< cells with a device value
 };
 
-/// What the journal leaves out, or may lose with the power, since the start of the run.
+/// Data that the journal omits, or may lose in a power failure, since the start of the run.
 struct GapRecord {
   std::uint64_t rows = 0;
   std::uint64_t metrics = 0;
-  std::uint64_t unconfirmed = 0;  ///< segments that the disk did not confirm
+  std::uint64_t unconfirmed = 0;  ///< segments not confirmed by the disk
   std::uint64_t samples = 0;
-  std::uint64_t changed = 0;  ///< segments that something else has removed or changed
-  std::uint64_t totals = 0;   ///< 1: those at the end
+  std::uint64_t changed = 0;  ///< segments removed or changed by others
+  std::uint64_t totals = 0;   ///< 1: the final totals are missing
 };
 
-/// Ends the frames of one export.
+/// The last frame of each export.
 struct PeriodRecord {
   std::int64_t wall_ns = 0;
   std::int64_t uncovered_ns = 0;
@@ -147,7 +147,7 @@ struct EndRecord {
   bool killed = false;
 };
 
-/// Lets a template take `Record` and `const Record`, and nothing else.
+/// Restricts a template to `Record` and `const Record`.
 template <class T, class Record>
 using OnlyFor = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Record>, int>;
 
@@ -202,7 +202,7 @@ void visit(Coder& coder, Record& record) {
   coder.number(record.thread.ended);
 }
 
-/// What a journal of an earlier version says by the windows alone.
+/// Derives the reason for journals of earlier versions, which have only the windows.
 inline NoInterval interval_by_windows(const Throughput& throughput) noexcept {
   return throughput.windows < 3 ? NoInterval::few_steps : NoInterval::none;
 }
@@ -216,7 +216,7 @@ void visit(Coder& coder, Record& record) {
   if (coder.more()) {
     visit_no_interval(coder, through);
   } else if constexpr (!std::is_const_v<Record>) {
-    through.no_interval = interval_by_windows(through);  // the first version
+    through.no_interval = interval_by_windows(through);  // first version
   }
   if (coder.more()) { visit_extent(coder, through); }
 }
@@ -287,7 +287,7 @@ template <class Coder, class Record, OnlyFor<Record, TimeLinesRecord> = 0>
 void visit(Coder& coder, Record& record) {
   coder.list(record.lines, [](auto& inner, auto& line) {
     auto& overlap = line.overlap;
-    std::int64_t removed = 0;  // lower bounds of earlier versions
+    std::int64_t removed = 0;  // lower bounds in earlier versions
     inner.text(line.device);
     visit_numbers(inner, line.number, line.clock_error_ns, line.spans, line.clamped, line.steps);
     visit_numbers(inner, overlap.span_ns, overlap.compute_ns, overlap.comm_ns, overlap.io_ns, removed, removed, removed,
@@ -299,10 +299,10 @@ void visit(Coder& coder, Record& record) {
     for (auto* each : {&overlap.comm_exposed_ns, &overlap.io_exposed_ns, &overlap.other_exposed_ns}) {
       visit_known(coder, *each, -1);
     }
-  }  // a later one had a number more for each, which is passed over
+  }  // one later version had another number for each line, which is skipped
 }
 
-/// A negative number is no period.
+/// Encodes or decodes a period; a negative number means none.
 template <class Coder, class Period>
 void visit_period(Coder& coder, Period& period) {
   std::int64_t ns = period.value_or(-1);
@@ -310,7 +310,7 @@ void visit_period(Coder& coder, Period& period) {
   if constexpr (!std::is_const_v<Period>) { period = ns < 0 ? std::nullopt : Period(ns); }
 }
 
-/// What an early row has instead of a number, and everything else.
+/// Encodes or decodes a row; an early row has its own number.
 template <class Coder, class Number, class Record>
 void visit_row(Coder& coder, Number& number, Record& row) {
   visit_numbers(coder, number, row.series, row.step, row.begin_ns, row.host_ns);
@@ -384,22 +384,22 @@ void visit(Coder& coder, Record& end) {
   if (coder.more()) { coder.number(end.killed); }
 }
 
-// What frames say of samples, but for the samples themselves; by the rules of journal_records.hpp.
+// Frames about samples, except the samples themselves; same rules as in journal_records.hpp.
 
-/// What is sampled, without figures, and what is not.
+/// Sensors without figures, and what is not sampled.
 struct SensorsRecord {
   std::vector<Sensor> sensors;
   std::vector<Unsampled> unsampled;
 };
 
-/// What the samples come to so far: the figures of each meter, by its place, and energies.
+/// Results of the samples so far: figures of each sensor, by index, and energies.
 struct SampledRecord {
   std::vector<Sensor> sensors;
   std::vector<StepEnergy> steps;
   std::vector<RegionEnergy> regions;
 };
 
-/// A number that stands for one of an enumeration. A reader keeps what it does not know.
+/// Encodes or decodes an enumerator. Readers keep unknown values.
 template <class Coder, class Enum>
 void visit_enum(Coder& coder, Enum& value) {
   auto number = static_cast<std::uint32_t>(value);
@@ -433,7 +433,7 @@ void visit_figures(Coder& coder, Figures& figures) {
   visit_numbers(coder, figures.min, figures.max, figures.change);
 }
 
-/// Of a StepEnergy or a RegionEnergy.
+/// Encodes or decodes the energy of a StepEnergy or RegionEnergy.
 template <class Coder, class Energy>
 void visit_energy(Coder& coder, Energy& energy) {
   coder.number(energy.time_ns);

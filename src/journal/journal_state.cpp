@@ -13,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// More than a process can have. A file that tells of more is not worth the memory.
+// Above any real process; larger files are rejected to limit memory.
 constexpr std::size_t kMaxSensors = 1024;
 constexpr std::size_t kMaxQuantities = 64;
 constexpr std::size_t kMaxEnergies = std::size_t{1} << 16U;
@@ -41,7 +41,7 @@ bool SampledState::use(SensorsRecord& record) {
   }
   sensors_ = std::move(record.sensors);
   unsampled_ = std::move(record.unsampled);
-  // Energies of meters that are no more, in a file that says so.
+  // Energies of sensors that a corrupt file no longer lists.
   const auto is_gone = [this](const auto& energy) { return energy.sensor >= sensors_.size(); };
   steps_.erase(std::remove_if(steps_.begin(), steps_.end(), is_gone), steps_.end());
   regions_.erase(std::remove_if(regions_.begin(), regions_.end(), is_gone), regions_.end());
@@ -75,7 +75,7 @@ bool SampledState::use_samples(const Frame& frame) {
   std::vector<Sample> samples;
   bool sound = read_samples(frame.payload, samples);
   for (Sample& sample : samples) {
-    // Of a meter that no frame has told of nobody knows what the values are.
+    // Samples of a sensor without a frame cannot be interpreted.
     const bool known =
         sample.sensor < sensors_.size() && sample.values.size() == sensors_[sample.sensor].quantities.size();
     sound = sound && known;
@@ -96,7 +96,7 @@ void SampledState::move_into(Snapshot& snapshot) {
 
 namespace {
 
-// More than a process can have. A file that tells of more is not worth the memory.
+// Above any real process; larger files are rejected to limit memory.
 constexpr std::uint32_t kMaxPaths = 1U << 16U;
 constexpr std::uint32_t kMaxThreads = 1U << 20U;
 constexpr std::uint32_t kMaxSeries = 1U << 20U;
@@ -105,7 +105,8 @@ constexpr std::uint32_t kMaxDepth = 128;
 constexpr std::size_t kMaxSpelledBytes = std::size_t{4} << 20U;
 constexpr std::size_t kLongestPathName = 200;
 
-// An index tells of all below it, whose frames may be lost: of as many as fit into the bytes so far, and a few more.
+// An index implies all lower ones, whose frames may be lost. Limits indices to the number of frames that fit in the
+// bytes so far, plus a few.
 constexpr std::uint64_t kMinFrameBytes = kFrameHeaderBytes + kFrameAlignment;
 constexpr std::uint64_t kMaxUnseen = 4096;
 constexpr std::size_t kMaxEarly = std::size_t{1} << 20U;
@@ -139,12 +140,12 @@ void move_to_end(std::vector<T>& from, std::vector<T>& to) {
   from.clear();
 }
 
-/// Puts to the top what stands deeper than regions can be nested, and what is too much to spell out: whoever walks up,
-/// or says of all paths where they are, has to come to an end soon. Returns how many that were.
+/// Moves paths to the top if they are nested too deeply, or if all paths spelled out would take too much memory. Bounds
+/// the work of readers that walk or print paths. Returns the number of paths moved.
 std::uint64_t cut_depth(std::vector<PathStats>& paths) {
   std::uint64_t cut = 0;
   std::size_t all_bytes = 0;
-  std::vector<std::size_t> bytes(paths.size());  // spelled out
+  std::vector<std::size_t> bytes(paths.size());  // length of each full path
   for (std::size_t index = 0; index < paths.size(); ++index) {
     PathStats& path = paths[index];
     const bool at_top = path.parent == kNoIndex;
@@ -164,7 +165,7 @@ std::uint64_t cut_depth(std::vector<PathStats>& paths) {
 }  // namespace
 
 void JournalState::clear() {
-  // Rows that nobody has seen yet are still true.
+  // Rows not delivered yet are still valid.
   release_early();
   std::vector<Row> rows = std::move(rows_);
   std::vector<Metric> metrics = std::move(metrics_);
@@ -261,14 +262,14 @@ bool JournalState::has_thread(std::uint32_t index) {
 bool JournalState::has_series(std::uint32_t index) {
   if (index >= kMaxSeries || index >= max_indices_) { return false; }
   if (index >= state_.series.size()) {
-    if (!has_path(0) || !has_thread(0)) { return false; }  // where the ones in between point to
+    if (!has_path(0) || !has_thread(0)) { return false; }  // default references of the skipped series
     state_.series.resize(index + 1U);
   }
   return true;
 }
 
 bool JournalState::use(RunInfo& run) {
-  run.groups = std::move(state_.run.groups);  // a frame of their own has them
+  run.groups = std::move(state_.run.groups);  // they have their own frame
   state_.run = std::move(run);
   return true;
 }
@@ -279,7 +280,7 @@ bool JournalState::use(ClockInfo& clock) {
 }
 
 bool JournalState::use(PathRecord& record) {
-  // Parents stand before their children: whoever walks up comes to an end.
+  // Parents precede children: walks towards the root terminate.
   const bool at_top = record.parent == kNoIndex;
   if ((!at_top && record.parent >= record.index) || !has_path(record.index)) { return false; }
   PathStats& path = state_.paths[record.index];
@@ -371,13 +372,13 @@ bool JournalState::use(EarlyRecord& record) {
   record.row.complete = false;
   const std::uint64_t number = std::exchange(record.row.early, 0);
   early_.insert_or_assign(number, std::move(record.row));
-  if (early_.size() > kMaxEarly) { release_early(); }  // no process lets so many wait
+  if (early_.size() > kMaxEarly) { release_early(); }  // no real process has that many waiting
   return true;
 }
 
 bool JournalState::use(RowAmendment& amendment) {
   const auto found = early_.find(amendment.early);
-  if (found == early_.end()) { return true; }  // told before, or its row is lost and counted
+  if (found == early_.end()) { return true; }  // applied before, or its row is lost and counted
   Row& row = found->second;
   for (const AmendedCell& each : amendment.cells) {
     if (each.place > row.cells.size() || (each.path != kNoIndex && !has_path(each.path))) { return false; }

@@ -16,18 +16,18 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What the frames of a journal say of samples. Each use() returns whether that can be. One thread at a time.
+/// State of samples in a journal's frames. Each use() returns false for invalid contents. Not thread-safe.
 class SampledState {
  public:
   bool use(SensorsRecord& record);
   bool use(SampledRecord& record);
   bool use_samples(const Frame& frame);
-  /// From here on a number that comes again is another sample.
+  /// Ends an export: sequence numbers that repeat later are new samples.
   void end_export() noexcept { sequences_.clear(); }
 
-  /// Meters and energies become the newest ones; new samples are added.
+  /// Replaces sensors and energies by the newest ones, and appends new samples.
   void move_into(Snapshot& snapshot);
-  /// The new samples, which are here no more.
+  /// Removes and returns the new samples.
   std::vector<Sample> take() noexcept { return std::exchange(samples_, {}); }
   void put(std::vector<Sample> samples) noexcept { samples_ = std::move(samples); }
 
@@ -38,34 +38,34 @@ class SampledState {
   std::vector<Unsampled> unsampled_;
   std::vector<StepEnergy> steps_;
   std::vector<RegionEnergy> regions_;
-  std::vector<Sample> samples_;  // new ones
+  std::vector<Sample> samples_;  // new samples
   std::unordered_set<std::uint64_t> sequences_;
 };
 
-/// What the frames of a journal add up to. What a frame refers to and no frame has told of, because that was lost, gets
-/// the name "(lost)", so that every index in the snapshot leads somewhere. One thread at a time.
+/// The accumulated state of a journal's frames. Referenced objects whose frames were lost get the name "(lost)", so
+/// that every index in the snapshot is valid. Not thread-safe.
 class JournalState {
  public:
   enum class Answer { taken, unknown, unreadable };
 
-  /// Takes one frame.
-  /// \param seen_bytes of the journal up to its end: as many paths, threads and series as these can tell of, there may
-  /// be.
+  /// Applies one frame.
+  /// \param seen_bytes bytes of the journal up to the frame's end; limits the number of paths, threads and series.
   Answer apply(const Frame& frame, std::uint64_t seen_bytes = 0);
-  /// Forgets everything: what follows is another journal.
+  /// Resets the state before another journal.
   void clear();
 
-  /// `snapshot` becomes the newest state, but for rows, metrics and samples, which are added to those that it has.
+  /// Replaces `snapshot` by the newest state; new rows, metrics and samples are appended to its own.
   void move_into(Snapshot& snapshot);
 
-  /// Rows that wait for device values leave as they stand, behind all others. Returns whether there were any.
+  /// Releases rows that wait for device values, in their current state, after all others. Returns true if there were
+  /// any.
   bool release_early();
 
   bool ended() const noexcept { return ended_; }
   std::int64_t last_time_unix_ns() const noexcept { return last_time_unix_ns_; }
   std::uint64_t states() const noexcept { return states_; }
-  /// Of each series, by number, what earlier Sessions of the process had counted as the run began; short: nothing of
-  /// the others.
+  /// Returns the steps per series that earlier Sessions of the process had counted before the run. Missing entries are
+  /// 0.
   const std::vector<std::uint64_t>& earlier_steps() const noexcept { return earlier_steps_; }
 
  private:
@@ -109,11 +109,11 @@ class JournalState {
   void add(Row&& row);
 
   Snapshot state_;
-  std::vector<Row> rows_;  // new ones
+  std::vector<Row> rows_;  // new rows
   std::vector<Metric> metrics_;
-  std::map<std::uint64_t, Row> early_;  // that wait, by their numbers
-  std::uint64_t next_row_ = 0;          // behind the last one
-  // Of this export: one that was cut off by a full disk is followed by one with the same rows in it.
+  std::map<std::uint64_t, Row> early_;  // waiting rows, by their early numbers
+  std::uint64_t next_row_ = 0;          // number after the last row
+  // Numbers seen in this export: after one cut off by a full disk, the next one repeats its rows.
   Sequences row_sequences_;
   Sequences metric_sequences_;
   SampledState sampled_;
@@ -122,7 +122,7 @@ class JournalState {
   std::int64_t last_time_unix_ns_ = 0;
   std::uint64_t states_ = 0;
   std::vector<std::uint64_t> earlier_steps_;
-  std::uint64_t max_indices_ = 0;  // of paths, threads and series, by what was seen so far
+  std::uint64_t max_indices_ = 0;  // limit for paths, threads and series, from the bytes seen so far
 };
 
 }  // namespace detail

@@ -61,7 +61,7 @@ void JournalRows::add(FrameBuffer& out, const Snapshot& snapshot, bool thin) {
   add_early(out, snapshot, thin);
 }
 
-/// One that was not taken at once may be there several times, and settled by now.
+/// Uses the newest state of each row: after a refused export a row may occur several times, and may be settled.
 void JournalRows::add_early(FrameBuffer& out, const Snapshot& snapshot, bool thin) {
   std::map<std::uint64_t, const Row*> newest;
   for (const Row& row : snapshot.early) { newest[row.early] = &row; }
@@ -94,7 +94,7 @@ std::string spelled(const Record& record) {
   return text;
 }
 
-/// Appends a record that does not spell as it did.
+/// Adds a record if its encoding changed.
 template <class Record>
 void add_changed(FrameBuffer& out, FrameType type, const Record& record, std::string& said) {
   std::string now = spelled(record);
@@ -114,7 +114,7 @@ SummaryRecord changes(const Summary& now, const Summary& said) {
   return record;
 }
 
-/// Every duration adds to n, so that this tells of the histogram, too.
+/// Every duration increments n, so this detects histogram changes too.
 bool same(const Summary& a, const Summary& b) {
   return a.n() == b.n() && a.total_ns() == b.total_ns() && a.warmup_n() == b.warmup_n() && a.first_n() == b.first_n() &&
          a.sum_of_squares() == b.sum_of_squares();
@@ -206,7 +206,7 @@ void JournalChanges::add_notes(FrameBuffer& out, FrameType type, const Notes& no
 void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
   LossesRecord losses;
   for (const Loss& each : snapshot.losses) {
-    if (each.what != "not_in_journal") { losses.losses.push_back(each); }  // the frame of that loss says that
+    if (each.what != "not_in_journal") { losses.losses.push_back(each); }  // recorded in GapRecord
   }
   add_changed(out, FrameType::losses, losses, losses_);
   add_changed(out, FrameType::devices, DevicesRecord{snapshot.devices}, devices_);
@@ -217,7 +217,7 @@ void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
   open_ = !snapshot.open.empty();
 }
 
-/// Figures change with each sample: once in a while is enough, and at the end.
+/// Figures change with each sample, so they are written periodically and at the end.
 void JournalChanges::add_sampled(FrameBuffer& out, const Snapshot& snapshot) {
   add_changed(out, FrameType::sensors, SensorsRecord{snapshot.sensors, snapshot.unsampled}, sensors_);
   if (snapshot.sensors.empty()) { return; }
@@ -241,9 +241,9 @@ namespace {
 constexpr std::int64_t kSyncPeriodNs = 10 * kSecondNs;
 constexpr std::int64_t kPollPeriodNs = 10 * kSecondNs;
 constexpr std::int64_t kThinPeriodNs = 60 * kSecondNs;
-constexpr double kMaxKeptFree = 1U << 30U;  // a share of a large disk is more than anybody misses
+constexpr double kMaxKeptFree = 1U << 30U;  // limit for large disks
 
-// The end of a run waits for the disk this long at most; the kernel writes on without the process.
+// Maximum wait for the disk at the end of a run; the kernel continues without the process.
 constexpr std::chrono::milliseconds kLastSync(200);
 
 std::uint64_t random_number() noexcept {
@@ -275,10 +275,10 @@ JournalExporter::JournalExporter(std::string directory, JournalOptions options)
 
 JournalExporter::~JournalExporter() = default;
 
-/// A disk that refuses is told of at once: a run that is killed early has nothing else.
+/// Reports an unwritable disk immediately: a run killed early leaves nothing else.
 void JournalExporter::begin(const Snapshot& snapshot) {
   if (export_snapshot(snapshot) != ExportResult::retry) { return; }
-  report_error(name(), segment_.error() + ". Until the disk takes it, a kill loses the run");
+  report_error(name(), segment_.error() + ". Until it can be written, a killed run loses its data");
 }
 
 ExportResult JournalExporter::export_snapshot(const Snapshot& snapshot) {
@@ -286,7 +286,7 @@ ExportResult JournalExporter::export_snapshot(const Snapshot& snapshot) {
   try {
     return write(snapshot);
   } catch (const std::exception&) {
-    // Out of memory. What the segment says and what it is taken to say may differ by now.
+    // Out of memory: the segment may differ from the recorded state.
     leave_segment();
     return ExportResult::retry;
   }
@@ -302,10 +302,10 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
     gap.metrics += snapshot.metrics.size();
     gap.samples += snapshot.samples.size();
     report_error_once("journal.full", "the journal in " + directory_ +
-                                          (last_words_ ? " found no room on the disk"
-                                           : no_space_ ? " leaves the rest of the disk free"
+                                          (last_words_ ? " found no space on the disk"
+                                           : no_space_ ? " keeps the rest of the disk free"
                                                        : " has used up its budget (TAKT_JOURNAL_MB)") +
-                                          ": steps and metrics are left out of it from now on, totals are not");
+                                          ": from now on it omits steps and metrics, but not totals");
     if (!snapshot.finished && owed == 0 && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
       set_gap(gap);
       return ExportResult::ok;
@@ -346,8 +346,7 @@ void JournalExporter::set_gap(const GapRecord& gap) noexcept {
   left_out_samples_.store(gap.samples, std::memory_order_relaxed);
 }
 
-/// Has a segment open, a new one where there is none or the current one will not do; the head of a new one is in
-/// `frames`.
+/// Ensures that a usable segment is open. Opens a new one if necessary and puts its header in `frames`.
 bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frames) {
   if (segment_.is_open()) {
     const bool closed = !segment_.is_ours();
@@ -360,7 +359,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
                                                " was removed or changed while it was written; steps and metrics in it "
                                                "may be lost, totals are not");
     }
-    // After a failed sync nobody knows what of it is on the disk: the new segment says all but rows and metrics again.
+    // After a failed sync, the data on the disk is unknown: the new segment repeats everything except rows and metrics.
     const bool unconfirmed = sync_.take_failure();
     gap_.unconfirmed += unconfirmed ? 1 : 0;
     if (closed || changed || unconfirmed || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
@@ -368,7 +367,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
   if (segment_.is_open()) { return true; }
   reserve_.take(directory_);
   changes_.clear();
-  // A number is never used twice, so that a reader who has begun with a file need not ask whether it is the same still.
+  // Numbers are never reused, so a reader's open file always remains the same one.
   SegmentHeader header;
   header.number = next_segment_++;
   if (!segment_.open(files_, header.number)) { return false; }
@@ -379,7 +378,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
   return true;
 }
 
-/// The next export begins a new one.
+/// Leaves the segment; the next export starts a new one.
 void JournalExporter::leave_segment() noexcept {
   if (!segment_.is_open()) { return; }
   if (segment_.bytes() == 0) {
@@ -390,7 +389,7 @@ void JournalExporter::leave_segment() noexcept {
   sync_.adopt(segment_.release());
 }
 
-/// At the end of the run the reserve takes at least the totals, and how much is missing.
+/// At the end of the run, uses the reserved space for the totals and the counts of omitted data.
 ExportResult JournalExporter::refuse(const Snapshot& snapshot) {
   if (snapshot.finished && !last_words_ && reserve_.give()) {
     last_words_ = true;
@@ -404,7 +403,7 @@ ExportResult JournalExporter::refuse(const Snapshot& snapshot) {
   return ExportResult::retry;
 }
 
-/// The totals find no room either: writes only that the run has ended, so that nobody takes it for killed.
+/// Writes only the end of the run if the totals do not fit, so that it does not appear killed.
 void JournalExporter::write_end(const Snapshot& snapshot) {
   if (std::exchange(end_written_, true)) { return; }
   FrameBuffer frames(next_sequence_);
@@ -425,7 +424,7 @@ void JournalExporter::check_space(const Snapshot& snapshot) {
   if (snapshot.wall_ns - checked_ns_ < kPollPeriodNs) { return; }
   checked_ns_ = snapshot.wall_ns;
   struct statvfs disk = {};
-  // Some file systems have no size to tell.
+  // Some file systems report no size.
   if (options_.disk(directory_.c_str(), &disk) != 0 || disk.f_blocks == 0) { return; }
   const double unit = static_cast<double>(disk.f_frsize);
   const double kept = std::min(static_cast<double>(disk.f_blocks) * unit * options_.keep_free, kMaxKeptFree);
@@ -444,9 +443,9 @@ bool JournalExporter::shutdown(std::chrono::milliseconds deadline) {
     sync_.start(-1);
     sync_.wait(std::min(deadline / 4, kLastSync));
   } catch (const std::exception&) {
-    // Out of memory: what was written stays written.
+    // Out of memory: data already written is kept.
   }
-  // The Session stays in memory, as threads know it: its descriptors do not.
+  // Closes descriptors: the Session stays in memory because threads refer to it.
   reserve_.give();
   files_ = DirectoryFiles(directory_);
   return !last_words_;

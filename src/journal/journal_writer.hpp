@@ -25,34 +25,35 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How rows go into a journal: one whose device values are in as it stands; another one early, and what comes later as
-/// an amendment to that. Knows which early rows the journal has, in whichever segment. One thread at a time.
+/// Writes rows to a journal: complete rows directly; rows that wait for device values early, with amendments later.
+/// Tracks the early rows in all segments. Not thread-safe.
 class JournalRows {
  public:
-  /// Rows of `snapshot` that only lack their amendment.
+  /// Returns the number of rows in `snapshot` that only need their amendment.
   std::size_t owed(const Snapshot& snapshot) const;
-  /// Appends rows. \param thin only amendments of what the journal has.
+  /// Appends rows.
+  /// \param thin true: only amendments of rows in the journal.
   void add(FrameBuffer& out, const Snapshot& snapshot, bool thin);
-  /// What was added last is in the journal. Without that it is added again. Needs no memory.
+  /// Confirms that the last add() is in the journal; otherwise it is repeated. Allocates nothing.
   void written() noexcept;
 
  private:
   void add_early(FrameBuffer& out, const Snapshot& snapshot, bool thin);
   bool has(const Row& row) const { return early_.count(row.early) != 0; }
 
-  std::unordered_set<std::uint64_t> early_;    // numbers of those that wait
-  std::unordered_set<std::uint64_t> started_;  // by the last add()
+  std::unordered_set<std::uint64_t> early_;    // numbers of rows that still wait
+  std::unordered_set<std::uint64_t> started_;  // early rows of the last add()
   std::vector<std::uint64_t> settled_;
 };
 
-/// What the current segment of a journal says, and what of a snapshot it does not say yet. One thread at a time.
+/// The state recorded in the current segment, to find changes in a snapshot. Not thread-safe.
 class JournalChanges {
  public:
-  /// The next snapshot is new in full.
+  /// Forgets everything: the next snapshot is written completely.
   void clear();
-  /// Appends what has changed but for rows and metrics, and takes it as said.
+  /// Appends changes, except rows and metrics, and marks them as recorded.
   void add_state(FrameBuffer& out, const Snapshot& snapshot);
-  /// Appends what was left out, if that has changed.
+  /// Appends `gap` if it changed.
   void add_gap(FrameBuffer& out, const GapRecord& gap);
 
  private:
@@ -68,41 +69,39 @@ class JournalChanges {
   void add_sampled(FrameBuffer& out, const Snapshot& snapshot);
 
   bool has_run_ = false;
-  std::string clock_;            // as last spelled
+  std::string clock_;            // last encoding
   std::deque<PathStats> paths_;  // grows without moving histograms
-  std::size_t totals_ = 0;       // paths whose numbers were said; those that are 0 have to be, too
+  std::size_t totals_ = 0;       // paths whose numbers were written; zeros must be written too
   std::vector<ThreadInfo> threads_;
-  std::vector<std::string> series_;  // as last spelled
+  std::vector<std::string> series_;  // last encodings
   Notes params_;
   Notes tags_;
-  std::string losses_;                          // as last spelled
-  std::string devices_ = std::string(1, '\0');  // likewise; none
+  std::string losses_;                          // last encoding
+  std::string devices_ = std::string(1, '\0');  // last encoding; initially an empty list
   std::string time_lines_ = devices_;           // likewise
   std::string groups_ = devices_;               // likewise
   std::string sensors_ = std::string(2, '\0');  // likewise
-  std::int64_t sampled_ns_ = kLongAgo;          // when figures of samples were told last
-  std::string clock_readings_ = devices_;       // likewise
-  bool open_ = true;                            // regions are open as far as a reader knows
+  std::int64_t sampled_ns_ = kLongAgo;          // when figures of samples were last written
+  std::string clock_readings_ = devices_;       // last encoding
+  bool open_ = true;                            // readers assume open regions
   GapRecord gap_;
 
   static constexpr std::int64_t kLongAgo = -3'600'000'000'000;
 };
 
 struct JournalOptions {
-  std::size_t max_bytes = std::size_t{256} << 20U;  ///< beyond: no rows, metrics and samples, and totals once a minute
-  std::size_t segment_bytes = std::size_t{8}
-                              << 20U;  ///< a file is closed by the export after the one that reaches this
-  double keep_free =
-      0.05;  ///< share of the disk, of at most 1 GiB, that is not the journal's; below it as beyond max_bytes
-  int (*disk)(const char*, struct statvfs*) = &::statvfs;  ///< by which its size and what is free are known
-  bool threads = true;                                     ///< false: nothing is written through to the disk
+  std::size_t max_bytes = std::size_t{256} << 20U;    ///< above it: only totals, once a minute
+  std::size_t segment_bytes = std::size_t{8} << 20U;  ///< the first export after this size closes the file
+  double keep_free = 0.05;  ///< minimum free share of the disk, at most 1 GiB; below it as above max_bytes
+  int (*disk)(const char*, struct statvfs*) = &::statvfs;  ///< returns the disk's size and free space
+  bool threads = true;                                     ///< false: nothing is synced to the disk
 };
 
-/// Appends what is new to the journal of a run (docs/journal.md): one write(2) an export, so that a process that is
-/// killed has lost at most one period. While nothing can be written it answers `retry`.
+/// Appends new data to a run's journal (docs/journal.md): one write(2) per export, so that a killed process loses at
+/// most one interval. Returns `retry` while it cannot be written.
 class JournalExporter final : public Exporter {
  public:
-  /// \param directory of the run, which is there.
+  /// \param directory of the run; must exist.
   explicit JournalExporter(std::string directory, JournalOptions options = {});
   ~JournalExporter() override;
 
@@ -111,11 +110,11 @@ class JournalExporter final : public Exporter {
   bool shutdown(std::chrono::milliseconds deadline) override;
   void begin(const Snapshot& snapshot) override;
 
-  /// What it has no room for. Any thread.
+  /// Counts of omitted data. Any thread.
   std::uint64_t left_out_rows() const noexcept { return left_out_rows_.load(std::memory_order_relaxed); }
   std::uint64_t left_out_metrics() const noexcept { return left_out_metrics_.load(std::memory_order_relaxed); }
   std::uint64_t left_out_samples() const noexcept { return left_out_samples_.load(std::memory_order_relaxed); }
-  /// Files of it that something else has removed or changed. Any thread.
+  /// Returns the number of journal files removed or changed by others. Any thread.
   std::uint64_t changed_files() const noexcept { return changed_files_.load(std::memory_order_relaxed); }
 
  private:
@@ -130,7 +129,7 @@ class JournalExporter final : public Exporter {
   void sync_at_times(const Snapshot& snapshot);
 
   const std::string directory_;
-  DirectoryFiles files_;  // the same, wherever it is moved
+  DirectoryFiles files_;  // stays the same if the directory is moved
   const JournalOptions options_;
   const std::uint64_t journal_;
   JournalSegment segment_;
@@ -139,19 +138,19 @@ class JournalExporter final : public Exporter {
   JournalSync sync_;
   JournalReserve reserve_;
   GapRecord gap_;
-  std::atomic<std::uint64_t> left_out_rows_{0};  // those of gap_
+  std::atomic<std::uint64_t> left_out_rows_{0};  // values of gap_
   std::atomic<std::uint64_t> left_out_metrics_{0};
   std::atomic<std::uint64_t> left_out_samples_{0};
   std::atomic<std::uint64_t> changed_files_{0};
   std::uint32_t next_segment_ = 0;
   std::uint64_t next_sequence_ = 0;
-  std::size_t closed_bytes_ = 0;  // in all segments but the current one
-  bool no_space_ = false;         // on the disk
-  bool last_words_ = false;       // the disk is full, and the run ends: without rows
+  std::size_t closed_bytes_ = 0;  // size of all segments except the current one
+  bool no_space_ = false;         // the disk has less free space than `keep_free`
+  bool last_words_ = false;       // the disk is full and the run ends: rows are omitted
   bool ended_ = false;
-  bool end_written_ = false;  // without the totals
-  int failures_ = 0;          // in a row
-  // On the clock of snapshots; far back, so that everything is due at first.
+  bool end_written_ = false;  // end written without the totals
+  int failures_ = 0;          // consecutive
+  // On the clock of snapshots; initial values make everything due.
   std::int64_t written_at_ns_ = kLongAgo;
   std::int64_t checked_ns_ = kLongAgo;
   std::int64_t synced_at_ns_ = 0;

@@ -27,7 +27,7 @@ bool Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, s
                       Much much) {
   const Record* record = nullptr;
   while ((much != Much::some || !is_full()) && (record = outbox.front(end)) != nullptr) {
-    // Where memory runs out in the midst of one, it has been taken in part: it is not taken again.
+    // If memory runs out during a record, part of it was taken: it is not retried.
     try {
       take(outbox, *record, from, thread, paths);
     } catch (const std::bad_alloc&) { count_dropped(record->type); }
@@ -103,7 +103,7 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
 
 void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths) {
   const auto found = waiting_.find({record.series, record.row});
-  if (found == waiting_.end()) { return; }  // the row has left without it, and said so
+  if (found == waiting_.end()) { return; }  // the row left without it, marked as incomplete
   Waiting& waiting = found->second;
   waiting.is_new = true;
   if (record.device_ns < 0) {
@@ -115,7 +115,7 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
     for (Cell& each : waiting.row.cells) {
       if (each.path == path) { cell = &each; }
     }
-    if (cell == nullptr) {  // the Batch's own span, which is no column of itself, or one of a graph, without host time
+    if (cell == nullptr) {  // a span of the Batch itself, which has no column, or of a graph, which has no host time
       const std::size_t bytes = bytes_of(waiting.row);
       waiting.row.cells.push_back((record.flags & AmendmentRecord::kOfBatch) != 0
                                       ? Cell{path, 1, waiting.row.host_ns, Cell::kAbsent}
@@ -153,7 +153,7 @@ void Collector::release_old(std::uint32_t series, std::uint64_t newest) {
   while (at != waiting_.end() && at->first.first == series && at->first.second + kMaxLag <= newest) { give_up(at++); }
 }
 
-/// A row leaves without the device values that have not come.
+/// Releases a row without its missing device values.
 void Collector::give_up(std::map<std::pair<std::uint32_t, std::uint64_t>, Waiting>::iterator at) {
   const std::size_t bytes = bytes_of(at->second.row);
   finish(at->second, false);
@@ -173,7 +173,7 @@ void Collector::take_metric(const MetricRecord& record) {
 
 void Collector::take_span(const SpanRecord& record) {
   const auto open = open_spans_.find(record.opener);
-  // Its place may be another region's by now.
+  // Its place may belong to another region by now.
   if (open != open_spans_.end() && open->second[record.region].begin_ns == record.begin_ns) {
     open->second[record.region].key = 0;
   }
@@ -193,7 +193,7 @@ void Collector::place_device_spans() {
       });
 }
 
-/// Makes spans of events.
+/// Converts events to spans.
 struct Collector::EventSpans : EventVisitor {
   EventSpans(Collector& owner, std::vector<OpenSpan>& started, const EventsRecord& record, std::uint32_t number)
       : collector(owner),
@@ -209,7 +209,7 @@ struct Collector::EventSpans : EventVisitor {
   bool end(std::uint64_t /*place*/, Event event, std::uint32_t id) {
     const OpenSpan span = std::exchange(open[id], OpenSpan{});
     if (span.key != 0 && span.source != source) {
-      // The clock was changed meanwhile, and this may still be a reading of the one before.
+      // The clock changed in between, and this may still be a reading of the old one.
       ++collector.lost_spans_;
       return true;
     }
@@ -217,7 +217,7 @@ struct Collector::EventSpans : EventVisitor {
     if (span.key != 0) {
       collector.add_span(thread, span.key, span.begin_ns, ns);
     } else {
-      ++collector.lost_spans_;  // its begin fell to a full outbox
+      ++collector.lost_spans_;  // its begin was dropped at a full outbox
     }
     return true;
   }
@@ -253,13 +253,13 @@ void Collector::add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t 
   spans_.push_back(span);
 }
 
-/// What waits has half of the limit.
+/// Limits waiting data to half of the limit.
 void Collector::bound_waiting() {
   while (waiting_bytes_ > limit_ / 2) { give_up(waiting_.begin()); }
   if (time_lines_.bytes() > limit_ / 2) { place_device_spans(); }
 }
 
-/// Without a Session to take them, the oldest go first.
+/// Drops the oldest data if no Session takes it.
 void Collector::bound() {
   if (time_lines_.bytes() != 0 && bytes() > limit_) { place_device_spans(); }
   while (bytes() > limit_) {
@@ -283,7 +283,7 @@ Drained Collector::drained(bool all) {
   while (all && !waiting_.empty()) { give_up(waiting_.begin()); }
   place_device_spans();
   Drained drained;
-  // First all that may throw: a row that has been moved is not here any more.
+  // Does everything that may throw before moving any row.
   drained.rows.reserve(rows_.size());
   drained.metrics.reserve(metrics_.size());
   drained.spans.reserve(spans_.size());

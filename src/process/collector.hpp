@@ -22,44 +22,44 @@ namespace detail {
 
 struct AnsweredSpan;
 
-/// What has been collected and is ready for exporters.
+/// Collected data, ready for exporters.
 struct Drained {
   std::vector<Row> rows;
   std::vector<Metric> metrics;
   std::vector<Span> spans;
-  std::vector<Row> early;       ///< that wait, as they stand; where that is new
-  std::vector<Sample> samples;  ///< which others have taken
+  std::vector<Row> early;       ///< rows that still wait, in their current state, if it changed
+  std::vector<Sample> samples;  ///< filled in by other code
 };
 
-/// Turns the records of threads into rows, metrics and spans. A row waits here until its device values are in, or 1 024
-/// later ones of its series are. One thread at a time (Registry's collect lock).
+/// Converts the records of threads to rows, metrics and spans. A row waits here for its device values, at most until 1
+/// 024 later rows of its series have arrived. Not thread-safe (Registry's collect lock).
 class Collector {
  public:
-  static constexpr std::uint64_t kMaxLag = 1024;  ///< rows
+  static constexpr std::uint64_t kMaxLag = 1024;  ///< in rows
 
   Collector(const Clock& clock, const KeyTable& keys) : clock_(clock), keys_(keys) {}
 
-  /// Of rows, metrics and spans not yet harvested, in bytes.
+  /// Sets the limit for rows, metrics and spans that are not drained yet, in bytes.
   void set_limit(std::size_t bytes) noexcept { limit_ = bytes; }
-  /// Half of the limit is ready: harvest before there is more.
+  /// Returns true if the data that is ready reaches half of the limit: drain it first.
   bool is_full() const noexcept { return ready_bytes() >= limit_ / 2; }
 
   enum class Much {
-    some,   ///< until it is_full()
-    all,    ///< beyond the limit the oldest go, counted
-    whole,  ///< beyond the limit, too: the harvest follows at once
+    some,   ///< stop when is_full()
+    all,    ///< drop the oldest data above the limit, counted
+    whole,  ///< ignore the limit: drained() follows immediately
   };
-  /// Takes what is before `end` out of `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
-  /// Returns whether that was all.
+  /// Takes the records before `end` from `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
+  /// Returns true if none is left.
   bool drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
              const std::vector<std::uint32_t>& paths, Much much = Much::all);
-  /// Takes a result that its thread has not taken in yet, unless its row is not here.
+  /// Takes a result that its thread has not taken yet, if its row is here.
   void take(AnsweredSpan& span, const std::vector<std::uint32_t>& paths);
-  /// Nothing more will come from the thread that records with `recorder`.
+  /// Forgets a recorder that will send nothing more.
   void forget(const Recorder* recorder) { open_spans_.erase(recorder); }
-  /// Hands over what is ready; `all`: rows that still wait, too, incomplete.
+  /// Returns the data that is ready; `all`: also rows that still wait, as incomplete.
   Drained drained(bool all);
-  /// What was dropped because no Session took it.
+  /// Numbers of records dropped because no Session took them.
   struct Dropped {
     std::uint64_t rows = 0;
     std::uint64_t metrics = 0;
@@ -73,10 +73,10 @@ class Collector {
  private:
   struct Waiting {
     Row row;
-    std::uint64_t number = 0;  ///< in its series
+    std::uint64_t number = 0;  ///< row number in its series
     std::uint32_t device_pending = 0;
     std::uint32_t device_spans = 0;
-    bool is_new = true;  // has changed since it was harvested
+    bool is_new = true;  // changed since it was drained
   };
   struct OpenSpan {
     std::uint64_t key = 0;
@@ -113,8 +113,8 @@ class Collector {
   std::deque<Row> rows_;
   std::deque<Metric> metrics_;
   std::deque<Span> spans_;
-  std::size_t row_bytes_ = 0;      // of rows_
-  std::size_t waiting_bytes_ = 0;  // of waiting_
+  std::size_t row_bytes_ = 0;      // size of rows_
+  std::size_t waiting_bytes_ = 0;  // size of waiting_
   std::uint64_t next_row_ = 0;
   std::uint64_t next_early_ = 1;
   std::uint64_t next_metric_ = 0;
@@ -123,7 +123,7 @@ class Collector {
   std::uint64_t incomplete_ = 0;
   std::uint64_t lost_spans_ = 0;
   DeviceTimeLines time_lines_;
-  std::unordered_map<const Recorder*, std::vector<OpenSpan>> open_spans_;  // by place in the arena
+  std::unordered_map<const Recorder*, std::vector<OpenSpan>> open_spans_;  // open spans by place in the arena
 };
 
 }  // namespace detail

@@ -12,21 +12,20 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// By which part a correction may stretch or shorten the time since the one before: the lengths of spans are wrong by
-// as much.
+// Maximum stretch of the time between two corrections, as a fraction: the error of span lengths.
 constexpr double kMaxStretch = 0.01;
 
 }  // namespace
 
 void HostOffset::add(double device_ns, std::uint64_t submitted_ns, std::uint64_t seen_ns) {
-  // Bounds are kept for a minute; where nobody settles for longer, they are made use of before they go.
+  // Bounds are kept for a minute; without settle() calls, they are used before they expire.
   if (has_new_ && device_ns > oldest_ns_ + kWindows * kWindowNs / 2) { settle(); }
   const Bound lower{device_ns, static_cast<double>(submitted_ns)};
   const Bound upper{device_ns, static_cast<double>(seen_ns)};
   const auto number = static_cast<std::int64_t>(std::floor(device_ns / kWindowNs));
   const std::int64_t place = number % static_cast<std::int64_t>(kWindows);
   Window& window = window_[static_cast<std::size_t>(place < 0 ? place + kWindows : place)];
-  if (window.number > number) { return; }  // of a minute ago
+  if (window.number > number) { return; }  // older than a minute
   if (window.number < number) {
     window = {number, lower, upper};
   } else {
@@ -39,7 +38,7 @@ void HostOffset::add(double device_ns, std::uint64_t submitted_ns, std::uint64_t
   has_new_ = true;
 }
 
-/// Whether `b` as a lower bound says more than `a`, or `a` as an upper bound more than `b`.
+/// Returns true if `b` is a tighter lower bound than `a`, or `a` a tighter upper bound than `b`.
 bool HostOffset::is_tighter(const Bound& a, const Bound& b) const {
   return b.host_ns - a.host_ns > rate_ * (b.device_ns - a.device_ns);
 }
@@ -53,9 +52,9 @@ bool HostOffset::is_recent(const Window& window) const {
   return static_cast<double>(window.number) * kWindowNs > newest_ns_ - kWindows * kWindowNs;
 }
 
-/// What the bounds leave possible: between an event and a later one the host's clock has gone on by at most the time
-/// from the one's submission to the other's being seen, and by at least the time from the one's being seen to the
-/// other's submission.
+/// Computes the rates that the bounds allow. Between an event and a later one, the host's clock advanced at most from
+/// the first's submission to the second's observed completion. It advanced at least from the first's observed
+/// completion to the second's submission.
 HostOffset::Rates HostOffset::find_rates() const {
   const Rates rates{1 - max_ppm_ * 1e-6, 1 + max_ppm_ * 1e-6};
   Rates found = rates;
@@ -72,10 +71,9 @@ HostOffset::Rates HostOffset::find_rates() const {
       }
     }
   }
-  // These are bounds of means over parts of the minute, two of which differ by up to twice what one may from the mean.
+  // The bounds limit mean rates over parts of the minute; two such means differ by up to twice the allowed deviation.
   const double apart = 2 * wander_ppm_ * 1e-6;
-  // A rate that has changed by more contradicts itself. Then only the first assumption is left, and where that does not
-  // hold either the error shows it.
+  // The rate changed by more than that: uses only the first assumption. If that fails too, the error shows it.
   if (found.min > found.max + apart) { return rates; }
   return {std::max(found.min - apart, rates.min), std::min(found.max + apart, rates.max)};
 }
@@ -95,13 +93,13 @@ HostOffset::Knot HostOffset::estimate(double device_ns) const {
     min_ns = std::max(min_ns, carried(window.lower, device_ns, rates.min, rates.max));
     max_ns = std::min(max_ns, carried(window.upper, device_ns, rates.max, rates.min));
   }
-  // Where the bounds contradict each other, they do so by as much.
+  // Contradicting bounds contribute their difference to the error.
   return {device_ns, min_ns / 2 + max_ns / 2, std::fabs(max_ns - min_ns) / 2 + kResolutionNs};
 }
 
 void HostOffset::host_may_be_slewed() {
   max_ppm_ = kMaxPpm + kSlewPpm;
-  wander_ppm_ = kSlewPpm;  // from a mean, over a part of the time that it is of
+  wander_ppm_ = kSlewPpm;  // deviation from a mean, over part of its time
   are_rates_found_ = false;
 }
 
@@ -201,7 +199,7 @@ void DeviceTimeLines::add(const DeviceSpanRecord& record, Kind kind) {
 }
 
 void DeviceTimeLines::add_to_step(const DeviceSpanRecord& record, const OfStep& of_step) {
-  if (spans_of_steps_ >= kSpansOfSteps) {  // step() will find too few, or none
+  if (spans_of_steps_ >= kSpansOfSteps) {  // step() will find too few spans, or none
     spans_of_steps_ -= steps_.begin()->second.size();
     steps_.erase(steps_.begin());
   }
@@ -209,7 +207,7 @@ void DeviceTimeLines::add_to_step(const DeviceSpanRecord& record, const OfStep& 
   ++spans_of_steps_;
 }
 
-/// On the host's time line; a span does not begin or end there before the host has said so.
+/// Returns the span's host times, clamped to its submission times.
 DeviceTimeLines::Place DeviceTimeLines::place_of(const Waiting& waiting) {
   const DeviceSpanRecord& record = waiting.record;
   Line& line = lines_[waiting.line];
@@ -228,7 +226,7 @@ DeviceTimeLines::Place DeviceTimeLines::place_of(const Waiting& waiting) {
 }
 
 std::vector<DeviceTimeLines::OfStep> DeviceTimeLines::take_step(const RowId& row) {
-  // Rows that were dropped on their way never come.
+  // Removes spans of older rows, which were dropped.
   auto old = steps_.lower_bound({row.first, 0});
   while (old != steps_.end() && old->first.first == row.first && old->first.second + kMaxLag <= row.second) {
     spans_of_steps_ -= old->second.size();

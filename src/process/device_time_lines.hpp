@@ -21,43 +21,40 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Turns times of a device into times of the host, and says how far off they may be. Nothing is synchronised for it:
-/// the host gave an event to the device before the device came to it, and saw it finished after. These two bounds of
-/// every event, the tightest of each second of the last minute, are carried to any time by what the same bounds leave
-/// of the clocks' rates: what is possible lies between, and its middle is the answer. (Two-sided bounds as in clock
-/// synchronisation of traces: Duda, Harrus, Haddad, Bernard, "Estimating global time in distributed systems", ICDCS
-/// 1987.)
-///
-/// The bound rests on two assumptions: the clocks' rates differ by at most kMaxPpm, and in a minute by kWanderPpm
-/// from their mean. A host's clock that NTP may slew differs by up to kSlewPpm more, and holds no rate. Where bounds
-/// tell that the second assumption does not hold, it is not made for as long as they are kept. Pure arithmetic; times
-/// in ns. One thread at a time.
+/// Converts device times to host times, with an error bound. Needs no synchronisation: each event started on the device
+/// after the host submitted it, and ended before the host saw it complete. The tightest two bounds of each second of
+/// the last minute are extrapolated to any time, with the clock rates that the bounds allow. The result is the middle
+/// of the possible range. (Two-sided bounds as in clock synchronisation of traces: Duda, Harrus, Haddad, Bernard,
+/// "Estimating global time in distributed systems", ICDCS 1987.)
+/// The error bound rests on two assumptions: the clocks' rates differ by at most kMaxPpm, and deviate by at most
+/// kWanderPpm from their mean within a minute. A host clock that NTP may slew differs by up to kSlewPpm more, and its
+/// rate may change. If the bounds disprove the second assumption, it is dropped while they are kept. Pure arithmetic;
+/// times in ns. Not thread-safe.
 class HostOffset {
  public:
   static constexpr double kMaxPpm = 200;   ///< quartz is within 100 ppm
-  static constexpr double kWanderPpm = 1;  ///< a minute's change by temperature, and the anchors' rounding (0.06 ppm)
-  static constexpr double kSlewPpm = 500;  ///< by which the kernel lets NTP slew CLOCK_MONOTONIC
-  static constexpr double kResolutionNs = 500;  ///< of events, by the documentation of CUDA
+  static constexpr double kWanderPpm = 1;  ///< drift by temperature in a minute, plus the anchors' rounding (0.06 ppm)
+  static constexpr double kSlewPpm = 500;  ///< kernel limit for NTP slew of CLOCK_MONOTONIC
+  static constexpr double kResolutionNs = 500;  ///< of events, as documented for CUDA
   static constexpr double kWindowNs = 1e9;
   static constexpr unsigned kWindows = 60;
   static constexpr std::size_t kKnots = 4096;
 
-  /// An event at `device_ns` was recorded by the host at `submitted_ns` or later, and seen finished at `seen_ns` or
-  /// earlier.
+  /// Adds an event at `device_ns`: the host submitted it at `submitted_ns` or later, and saw it complete at `seen_ns`
+  /// or earlier.
   void add(double device_ns, std::uint64_t submitted_ns, std::uint64_t seen_ns);
-  /// From here on at() is settled for all that has been added. It is joined to what was settled before, without a
-  /// step, so that spans of one stream stay in order; a large correction takes some time, and is in the bound for so
-  /// long.
+  /// Fixes at() for everything added so far. The result joins the earlier one without a jump, so that spans of a stream
+  /// stay in order. A large correction is spread over time, and until then is part of the error.
   void settle();
 
   struct Time {
     double host_ns = 0;
-    double error_ns = 0;  ///< |host_ns - what it was| is at most so much
+    double error_ns = 0;  ///< maximum of |host_ns - true time|
   };
-  /// After settle(): the host's time at `device_ns`.
+  /// Returns the host time at `device_ns`. Call settle() before.
   Time at(double device_ns) const;
 
-  /// The host's clock is one that NTP may slew, from now on or all the time.
+  /// Allows for NTP slew of the host's clock from now on.
   void host_may_be_slewed();
 
  private:
@@ -66,9 +63,9 @@ class HostOffset {
     double host_ns = 0;
   };
   struct Window {
-    std::int64_t number = std::numeric_limits<std::int64_t>::min();  // of the second; so: none
-    Bound lower;                                                     // the host's time then is at least this
-    Bound upper;                                                     // and at most this
+    std::int64_t number = std::numeric_limits<std::int64_t>::min();  // number of the second; the minimum: empty
+    Bound lower;                                                     // minimum of the host time
+    Bound upper;                                                     // maximum of the host time
   };
   struct Rates {
     double min = 0;
@@ -90,36 +87,36 @@ class HostOffset {
   std::array<Window, kWindows> window_;
   double max_ppm_ = kMaxPpm;
   double wander_ppm_ = kWanderPpm;
-  mutable Rates rates_;  // where they are found
+  mutable Rates rates_;  // valid if are_rates_found_
   mutable bool are_rates_found_ = false;
-  double rate_ = 1;  // about; for telling which bound of a window is the tighter one
+  double rate_ = 1;  // estimated rate, to compare bounds within a window
   bool has_new_ = false;
-  double oldest_ns_ = 0;  // of what is new
+  double oldest_ns_ = 0;  // oldest time since settle()
   double newest_ns_ = 0;
   std::deque<Knot> knots_;
 };
 
-/// The time lines of the devices of this process, and what their spans say of steps: takes spans that have resolved,
-/// places them on the host's time line, and keeps those of a step until its row is whole. Times of the host are on the
-/// clock of the process. One thread at a time (Registry's collect lock).
+/// The device time lines of this process. Takes resolved spans, places them on the host's time line, and keeps the
+/// spans of each step until its row is complete, to compute overlaps. Host times are on the process's clock. Not
+/// thread-safe (Registry's collect lock).
 class DeviceTimeLines {
  public:
   static constexpr std::size_t kLines = 64;
-  static constexpr std::size_t kStreams = 1024;         ///< tracks; spans of further ones are not placed
-  static constexpr std::size_t kSpansOfSteps = 65'536;  ///< that wait for their rows; nothing is said of steps beyond
-  static constexpr std::uint64_t kMaxLag = 1024;        ///< rows that may be whole before one that is older
+  static constexpr std::size_t kStreams = 1024;  ///< maximum number of tracks; spans on further ones are not placed
+  static constexpr std::size_t kSpansOfSteps = 65'536;  ///< spans waiting for rows; further steps get no overlaps
+  static constexpr std::uint64_t kMaxLag = 1024;        ///< rows that may complete before an older one
 
-  /// A span that is to be placed, as soon as nothing more of this collection is to come.
+  /// A span to be placed once all spans of this collection have arrived.
   struct Waiting {
     DeviceSpanRecord record;
     std::uint32_t line = 0;
     std::uint32_t stream = 0;
   };
 
-  /// \param kind of the span's key.
+  /// \param kind kind of the span's key.
   void add(const DeviceSpanRecord& record, Kind kind);
-  /// Spans on the host's time line, of all that were added since the last call.
-  /// \param take is given each, as (record, stream, begin_ns, end_ns).
+  /// Places all spans added since the last call on the host's time line.
+  /// \param take is called with (record, stream, begin_ns, end_ns) for each.
   template <class Take>
   void place(Take take) {
     for (Line& line : lines_) { line.offset.settle(); }
@@ -130,18 +127,18 @@ class DeviceTimeLines {
     waiting_.clear();
   }
 
-  /// NTP may slew the clock of the process from now on: bounds allow for that.
+  /// Allows for NTP slew of the process's clock from now on.
   void host_may_be_slewed();
-  /// A row that lacks nothing leaves: what its spans say, one a device.
-  /// \param spans how many there have to be; with another number of them, nothing is said.
+  /// Returns the overlaps of a complete row, one per device.
+  /// \param spans expected number of spans; with another number the result is empty.
   std::vector<Overlap> step(std::uint32_t series, std::uint64_t row, std::uint32_t spans);
-  /// A row leaves that lacks something.
+  /// Discards the spans of an incomplete row.
   void leave_out(std::uint32_t series, std::uint64_t row);
 
   std::size_t bytes() const noexcept { return waiting_.size() * sizeof(Waiting); }
-  /// The time lines and their streams.
+  /// Adds the time lines and their streams to the snapshot.
   void read(Snapshot& snapshot) const;
-  /// Spans without a place, by the name of their backend.
+  /// Returns the numbers of unplaced spans, by backend name.
   const std::map<std::string, std::uint64_t>& unplaced() const noexcept { return unplaced_; }
 
  private:
@@ -176,8 +173,8 @@ class DeviceTimeLines {
 
   std::vector<Line> lines_;
   bool is_slewed_ = false;
-  std::map<StreamId, std::uint32_t> numbers_;                           // of streams on their devices
-  std::map<std::pair<StreamId, std::uint32_t>, std::uint32_t> tracks_;  // with the thread: index into streams_
+  std::map<StreamId, std::uint32_t> numbers_;                           // stream numbers on their devices
+  std::map<std::pair<StreamId, std::uint32_t>, std::uint32_t> tracks_;  // stream and thread -> index into streams_
   std::vector<StreamInfo> streams_;
   std::vector<Waiting> waiting_;
   std::map<RowId, std::vector<OfStep>> steps_;

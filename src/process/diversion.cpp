@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// A diverted region is its key and the listeners that were told of it, above the flags.
+// An excluded region encodes its key and the listeners that saw its begin, above the flags.
 constexpr unsigned kReportedShift = 3;
 constexpr unsigned kKeyShift = kReportedShift + 8;  // there are 8 listeners
 static_assert(sizeof(KeyIndex) * 8 + kKeyShift <= sizeof(Region) * 8, "all of it fits");
@@ -49,7 +49,7 @@ bool Diversion::begin() noexcept {
 }
 
 void Diversion::end() noexcept {
-  // Counted first: a thread that sees that recording goes on counts its steps from there.
+  // Counted first: a thread that sees recording resumed counts its steps from there.
   switched_on.fetch_add(1, std::memory_order_relaxed);
   mode().fetch_and(~static_cast<std::uint32_t>(kModeExcluded), std::memory_order_relaxed);
   owner_.store(nullptr, std::memory_order_relaxed);

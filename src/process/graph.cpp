@@ -42,12 +42,13 @@ void GraphState::end(unsigned number) noexcept {
 
 void GraphState::launching(Recorder* here, const void* executable) noexcept {
   if (executable_ == nullptr) { executable_ = executable; }
-  if (executable != executable_) { mixed_.store(true, std::memory_order_relaxed); }  // seen with the launch, below
+  // visible with the increment of launches_ below
+  if (executable != executable_) { mixed_.store(true, std::memory_order_relaxed); }
   const bool pending = here != nullptr && users_.load(std::memory_order_relaxed) != 1;
-  if (pending) { here->poll(ref()); }  // the last moment at which the replay before can be read
+  if (pending) { here->poll(ref()); }  // last chance to read the previous replay
   launches_.fetch_add(
-      1, std::memory_order_seq_cst);   // pairs with elapsed(). Before the launch, so that its writes tell of it
-  if (pending) { here->poll(ref()); }  // what could not be read is missed now, for good
+      1, std::memory_order_seq_cst);   // pairs with elapsed(); before the launch, so that its writes imply it
+  if (pending) { here->poll(ref()); }  // spans that are still unread are missed
 }
 
 void GraphState::launched(Recorder* here, StreamRef stream) noexcept {
@@ -69,7 +70,7 @@ void GraphState::launched(Recorder* here, StreamRef stream) noexcept {
   behind.release();
 }
 
-/// Its spans are those of the launch before, which nobody can read any more.
+/// Records spans of the launch before, which can no longer be read: they count as missed.
 void GraphState::left(Recorder* here, StreamRef stream) noexcept {
   if (here == nullptr || stream.ops == nullptr) { return; }
   const std::uint64_t before = launches_.load(std::memory_order_relaxed) - 1;
@@ -92,9 +93,9 @@ Elapsed GraphState::elapsed(Mark behind, Mark number) noexcept {
   const Elapsed reached = stream.ops->elapsed(stream.handle, behind, behind);
   if (reached.state != Elapsed::State::ready) { return reached; }
   finished_.store(launch, std::memory_order_relaxed);
-  // Missed also where the graph has never run: the launch was refused, and nobody has told.
+  // Also missed if the graph never ran because the launch was refused without notice.
   const Elapsed result = stream.ops->elapsed(stream.handle, region.begin.mark, region.end.mark);
-  // What the next replay has written by now was announced before: partner of launching().
+  // If the next replay had already written, its announcement would be visible. Pairs with launching().
   return launches_.load(std::memory_order_seq_cst) == launch ? result : Elapsed::missed();
 }
 
@@ -102,15 +103,15 @@ void GraphState::release(Mark mark) noexcept {
   if ((mark & kNumber) != 0) {
     drop();
   } else {
-    const StreamRef stream = region_[0].end.stream;  // any will do, see DeviceOps::graph_mark
+    const StreamRef stream = region_[0].end.stream;  // any stream works, see DeviceOps::graph_mark
     stream.ops->release(stream.handle, mark);
   }
 }
 
 void GraphState::drop() noexcept {
-  // Acquire and release, partners of each other: the last user sees what the others have found out.
+  // Acquire and release pair with each other: the last user sees the results of all others.
   if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
-  // A replay that may be on its way would write into events that another region uses by then.
+  // Keeps the events if a replay may still run: it would write into events that another region uses by then.
   if (finished_.load(std::memory_order_relaxed) == launches_.load(std::memory_order_relaxed)) { forget_events(); }
   delete this;
 }
@@ -131,7 +132,7 @@ GraphRegions::~GraphRegions() {
 }
 
 unsigned GraphRegions::begin(const Key& key, StreamRef stream) noexcept {
-  // A graph outlives the trials in which it may be captured.
+  // Not excluded: a graph outlives the trials in which it may be captured.
   const detail::KeyIndex index = detail::is_excluded() ? detail::key_table().resolve(key) : detail::admitted(key);
   if (index == detail::kNoKey) { return detail::GraphState::kNone; }
   const unsigned region = state_ == nullptr ? detail::GraphState::kNone : state_->begin(index, stream);

@@ -13,26 +13,25 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What GraphRegions is made of: a device of its own for DeviceQueue, whose spans are those of one region in one
-/// replay. Behind each launch stands an ordinary mark. When that has been reached, all replays up to this launch have
-/// written the events of the graph (replays of one executable run one after the other, on whichever streams they are
-/// launched; where there are two, nothing is read), and none after it has as long as no further launch was announced.
-///
-/// Used by its GraphRegions and by each span that is pending, the last of which deletes it.
+/// State of GraphRegions: a device of its own for DeviceQueue; each span is one region in one replay. An ordinary
+/// device event is recorded after each launch. Once it completes, all replays up to this launch have written the
+/// graph's events. No later replay has, unless a further launch was announced. Replays of one executable run one after
+/// the other on any streams; with two executables, nothing is read.
+/// Owned by its GraphRegions and by each pending span; the last one deletes it.
 class GraphState {
  public:
   static constexpr unsigned kMax = 64;
   static constexpr unsigned kNone = kMax;
 
-  /// While the graph is captured; kNone where there are too many.
+  /// Begins a region while the graph is captured; returns kNone if there are too many.
   unsigned begin(KeyIndex key, StreamRef stream) noexcept;
   void end(unsigned region) noexcept;
   bool is_empty() const noexcept { return count_ == 0; }
 
-  /// \param here nullptr: this replay is not recorded.
+  /// \param here nullptr if this replay is not recorded.
   void launching(Recorder* here, const void* executable) noexcept;
   void launched(Recorder* here, StreamRef stream) noexcept;
-  /// Announced, and whether it was launched nobody knows.
+  /// Handles a launch that was announced, if it is unknown whether it took place.
   void left(Recorder* here, StreamRef stream) noexcept;
   void drop() noexcept;
 
@@ -43,8 +42,8 @@ class GraphState {
     DeviceBegin begin;
     DeviceBegin end;
   };
-  // A span begins at the mark behind its launch, and ends at the number of that launch and of its region.
-  static constexpr Mark kNumber = Mark{1} << 63U;  // tells it from the other one, which is an address
+  // A span begins at the event after its launch, and ends at a number that encodes the launch and the region.
+  static constexpr Mark kNumber = Mark{1} << 63U;  // distinguishes numbers from events, which are addresses
   static Mark number_of(std::uint64_t launch, unsigned region) noexcept { return kNumber | launch << 8U | region; }
   static std::uint64_t launch_of(Mark number) noexcept { return (number & ~kNumber) >> 8U; }
   static unsigned region_of(Mark number) noexcept { return static_cast<unsigned>(number & 0xFFU); }
@@ -57,12 +56,13 @@ class GraphState {
 
   std::array<Region, kMax> region_;
   unsigned count_ = 0;
-  unsigned innermost_ = kNone;        // that has begun and not ended
-  const void* executable_ = nullptr;  // of the first replay that told its own
-  std::atomic<bool> mixed_{false};    // replays have told two: both write the same events, and may run side by side
+  unsigned innermost_ = kNone;        // innermost open region
+  const void* executable_ = nullptr;  // executable of the first replay that passed one
+  std::atomic<bool> mixed_{false};    // replays passed two executables: both write the same events, and may run
+                                      // concurrently
   std::atomic<std::uint32_t> users_{1};
-  std::atomic<std::uint64_t> launches_{0};  // announced
-  std::atomic<std::uint64_t> finished_{0};  // the newest one that is known to have
+  std::atomic<std::uint64_t> launches_{0};  // announced launches
+  std::atomic<std::uint64_t> finished_{0};  // newest launch known to have finished
 };
 
 }  // namespace detail

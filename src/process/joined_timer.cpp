@@ -11,14 +11,14 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The region that the last lap() of one thread began; 0: none. Any thread may end it by its handle.
+/// The region that the last lap() of a thread began; 0: none. Any thread may end it by its handle.
 struct ThreadLap {
   const ThreadToken* token = nullptr;
   std::atomic<std::uint64_t> number{0};
   ThreadLap* next = nullptr;
   std::atomic<Region> region{0};
 
-  /// What has ended is not the last lap's any more.
+  /// Resets the last lap if it is the region that ended.
   void forget(Region ended) noexcept {
     Region last = region.load(std::memory_order_relaxed);
     if (((last ^ ended) & ~kRegionFlags) == 0) { region.compare_exchange_strong(last, 0, std::memory_order_relaxed); }
@@ -27,7 +27,7 @@ struct ThreadLap {
 
 namespace {
 
-/// Has nothing of its own but laps.
+/// Forwards to the process; owns only the laps.
 class TimerInProcess final : public JoinedTimer {
  public:
   explicit TimerInProcess(StreamRef stream) noexcept : stream_(stream) {}
@@ -39,7 +39,7 @@ class TimerInProcess final : public JoinedTimer {
   }
   void end(const Handle& handle) noexcept override {
     if (handle.region == 0) { return; }
-    const bool is_here = event_at(handle.region) == handle.started;  // else another region begins there by now
+    const bool is_here = event_at(handle.region) == handle.started;  // else another region began at this place
     if (is_here && handle.lap != nullptr) { handle.lap->forget(handle.region); }
     count_unless(end_handle(handle.region, handle.started));
   }
@@ -64,7 +64,7 @@ class TimerInProcess final : public JoinedTimer {
   void leave() noexcept override { delete this; }
 
  private:
-  /// What trials divert has no handle, and no listener hears of it: an end by its key would not find it.
+  /// Begins a region without a handle or listeners if trials exclude it: an end by key would not find it.
   Region begin(const Key& key) const noexcept {
     const Region region = begin_recorded(key, stream_);
     if (TAKT_UNLIKELY(region == 0 && is_excluded())) { diversion().note(stream_); }
@@ -82,7 +82,7 @@ class TimerInProcess final : public JoinedTimer {
     handle.lap = lap;
     return handle;
   }
-  /// That of the calling thread; nullptr if it has none yet. What a thread that has ended left there is forgotten.
+  /// Returns the lap of the calling thread, or nullptr if it has none. Resets one left by a thread that has ended.
   ThreadLap* here() noexcept {
     const ThreadToken& token = this_thread_token();
     ThreadLap* found = nullptr;
@@ -105,7 +105,7 @@ class TimerInProcess final : public JoinedTimer {
   std::atomic<std::uint64_t> mistakes_{0};
 };
 
-/// Stands in for all for which there was no memory.
+/// Replaces timers for which no memory was available.
 class TimerOfNothing final : public JoinedTimer {
  public:
   Handle start(const Key&) noexcept override { return lose(); }

@@ -32,7 +32,7 @@ std::atomic<std::uint64_t> switched_on{0};
 
 namespace {
 
-// A cursor without room that belongs to no arena, as kPastEnd: of a thread that is being given one.
+// A cursor without space, in no arena, like kPastEnd: for a thread that is being attached.
 Event* const kAttaching = reinterpret_cast<Event*>(2 * kBlockBytes);
 
 std::atomic<Registry*> current_registry{nullptr};
@@ -52,8 +52,8 @@ void at_thread_exit(void*) noexcept {
   registry().thread_ends(*recorder);
 }
 
-/// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Where another thread of
-/// the parent was about to begin, there are none, and the child begins by itself.
+/// Drops the parent's recorders, untouched. If another thread of the parent was starting the process, there are none,
+/// and the child starts by itself.
 void after_fork_in_child() noexcept {
   RegistrationLock::after_fork();
   if ((mode().load(std::memory_order_relaxed) & kModeNotStarted) == 0) {
@@ -65,22 +65,22 @@ void after_fork_in_child() noexcept {
   tracing.store(false, std::memory_order_relaxed);
   error_after_fork();
   background_after_fork();
-  cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's processor time begins at 0
+  cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's CPU time starts at 0
 }
 
-/// From the load of the library on, so that a lock held at a fork is free in the child. Where there was no memory then,
-/// it is tried until there is: a child without the handler would go on with its parent's run. To have two does no harm.
+/// Installed when the library is loaded, so that a lock held at a fork is released in the child. Retried while memory
+/// is short: a child without the handler would continue its parent's run. Installing it twice is harmless.
 [[gnu::constructor]] void follow_forks() noexcept {
   if (!follows_forks.load(std::memory_order_relaxed) && pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0) {
     follows_forks.store(true, std::memory_order_relaxed);
   }
 }
 
-/// A thread without the key could not say that it ends.
+/// Returns false without the pthread key: the end of a thread would not be detected.
 bool find_exit_key() noexcept {
   if (!has_exit_key.load(std::memory_order_acquire)) {  // pairs with start_process()
     report_error("exit_key",
-                 "the process has no pthread key left, by which a thread tells that it ends; nothing is timed");
+                 "the process has no pthread key left, which is needed to detect the end of threads; nothing is timed");
     return false;
   }
   follow_forks();
@@ -109,7 +109,7 @@ void start() noexcept {
 Clock& process_clock() noexcept { return made_once<make_clock>(); }
 
 void start_process() noexcept {
-  static pthread_once_t started = PTHREAD_ONCE_INIT;  // a child forked meanwhile starts again
+  static pthread_once_t started = PTHREAD_ONCE_INIT;  // a child forked during the call starts again
   pthread_once(&started, start);
 }
 
@@ -164,10 +164,9 @@ TAKT_COLD Recorder* attach_thread() noexcept {
   store_cursor(kAttaching);
   Registry* const registry = find_registry();
   Recorder* recorder = nullptr;
-  // First the place by which the end of the thread is known: it may need memory, and a thread without it must have no
-  // recorder.
+  // Sets the thread-exit value first: it may need memory, and a thread without it must have no recorder.
   if (registry == nullptr) {
-    report_error("memory", "no memory is left to record anything");
+    report_error("memory", "out of memory: nothing is recorded");
   } else if (before == kPastEnd || !find_exit_key() || pthread_setspecific(exit_key, registry) != 0) {
     registry->count_unrecorded();
   } else {
@@ -182,7 +181,7 @@ TAKT_COLD Recorder* attach_thread() noexcept {
 void set_enabled(bool on) noexcept {
   detail::start_process();
   if (on) {
-    // Counted first: a thread that sees that recording is on counts its steps from there.
+    // Counted first: a thread that sees recording enabled counts its steps from there.
     if (!enabled()) { detail::switched_on.fetch_add(1, std::memory_order_relaxed); }
     detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeDisabled), std::memory_order_relaxed);
   } else {
@@ -220,7 +219,7 @@ namespace {
 constexpr std::pair<std::string_view, ClockChoice> kClocks[] = {
     {"automatic", ClockChoice::automatic},
     {"counter", ClockChoice::counter},
-    {"tsc", ClockChoice::counter},  // its name on x86, which earlier versions took alone
+    {"tsc", ClockChoice::counter},  // name on x86, and the only one in earlier versions
     {"monotonic", ClockChoice::monotonic}};
 
 bool set_clock(std::string_view value, ProcessEnvironment& process) {

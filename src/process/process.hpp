@@ -14,32 +14,33 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The recorder of the calling thread, made at need; nullptr where the thread is not to be recorded: memory is spent,
-/// the thread is past its end, or this is a forked child without a Session.
+/// Returns the calling thread's recorder, created if necessary. Returns nullptr if the thread is not recorded: out of
+/// memory, the thread is past its end, or a forked child has no Session.
 Recorder* this_recorder() noexcept;
-/// The same for a thread that has none. For this_recorder().
+/// Creates the recorder for this_recorder() if the thread has none.
 Recorder* attach_thread() noexcept;
-/// The same, but nothing is made.
+/// Returns the calling thread's recorder, or nullptr. Creates none.
 Recorder* existing_recorder() noexcept;
 
-/// The key's number if regions of it are to be timed now, else kNoKey.
+/// Returns the key's number if its regions are timed now, else kNoKey.
 KeyIndex admitted(const Key& key) noexcept;
 
 /// Reads the environment and measures the clock, once.
 void start_process() noexcept;
 
-/// Counts how often the process has forked itself into this one. What an older generation recorded is not ours.
+/// Returns the number of forks between the first process and this one. Recorders of an older generation belong to the
+/// parent.
 std::uint32_t generation() noexcept;
-/// A child makes a Session of its own: it records from now on.
+/// Enables recording in a forked child that creates its own Session.
 void adopt_process() noexcept;
-/// TAKT_DISABLE=1: a Session is to do nothing at all.
+/// Returns true for TAKT_DISABLE=1: a Session does nothing.
 bool switched_off() noexcept;
 
-/// Processor time that the process had used when start_process() ran, in ns; 0 in a forked child. Any thread.
+/// Returns the CPU time that the process had used at start_process(), in ns; 0 in a forked child. Any thread.
 std::uint64_t cpu_ns_at_start() noexcept;
 
-/// Process-wide switches, which need no Session: the first two are read at the first recording. Values that are not
-/// understood are reported (fault cause "environment.<variable>") and left at their default.
+/// Process-wide settings, independent of a Session; the first two are read at the first recording. Invalid values are
+/// reported (error cause "environment.<variable>") and replaced by the default.
 struct ProcessEnvironment {
   bool disabled = false;                       ///< TAKT_DISABLE=1
   ClockChoice clock = ClockChoice::automatic;  ///< TAKT_CLOCK=counter|monotonic
@@ -47,7 +48,7 @@ struct ProcessEnvironment {
 };
 ProcessEnvironment read_process_environment();
 
-/// The names of those variables.
+/// Returns the names of those variables.
 std::vector<std::string_view> process_variable_names();
 
 }  // namespace detail

@@ -21,21 +21,21 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// An open region of another thread, as its records say that were copied.
+/// An open region of another thread, found in a copy of its records.
 struct FoundRegion {
   enum class State : std::uint8_t {
-    ended,     // it is not open
-    too_deep,  // it is, without a frame of its own: its begin is not known
+    ended,     // not open
+    too_deep,  // open without a frame: its start is unknown
     open,
   };
   State state = State::ended;
-  bool placed = false;  // false: in the overflow
-  bool timed = false;   // false: begun on a clock that is not trusted any more
+  bool placed = false;  // false: in the overflow node
+  bool timed = false;   // false: started on a clock that is no longer trusted
   std::uint64_t begin_ns = 0;
   std::vector<TreeKey> path;
 };
 
-/// Whether what the thread has not folded yet begins or ends the region `id`.
+/// Returns true if unfolded events of the thread begin or end the region `id`.
 bool is_changed(const Unfolded& unfolded, std::uint32_t id) noexcept {
   if (begins_among(unfolded.run(), id) || ends_among(unfolded.run(), id)) { return true; }
   const Notices::Notice* const end = unfolded.ended.begin() + unfolded.ended.size();
@@ -54,7 +54,7 @@ FoundRegion region_of(const Tree::Frame& frame, const Node* overflow, bool clock
   return region;
 }
 
-/// Where the region `id` of `tree` stands. Any thread, while the tree lives. \throws std::bad_alloc
+/// Finds the region `id` of `tree`. Any thread, while the tree lives. \throws std::bad_alloc
 FoundRegion find_region(const Tree& tree, const Clock& clock, const Unfolded& unfolded, std::uint32_t id) {
   const bool clock_kept = unfolded.source == clock.source();
   const unsigned folded = is_changed(unfolded, id) ? 0 : unfolded.state.depth + unfolded.state.late;
@@ -62,7 +62,7 @@ FoundRegion find_region(const Tree& tree, const Clock& clock, const Unfolded& un
     const Tree::Frame& frame = unfolded.state.frames[at];
     if (frame.id() == id) { return region_of(frame, tree.overflow(), clock_kept); }
   }
-  // Where regions begin depends on what is open: one rule, which a copy follows as the thread itself does.
+  // Replays in a copy: a region's node depends on the regions open when it begins, as on the thread itself.
   const auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_places(tree, unfolded.state);
   ClockConverter converter(clock, unfolded.source, unfolded.last_ticks);
@@ -84,7 +84,7 @@ Node* OpenRegions::end_elsewhere(Recorder& here, Recorder& opener, Region region
     threads_.copy(opener, unfolded);
     found = find_region(opener.tree(), clock_, unfolded, region_id(region));
     open = found.state != FoundRegion::State::ended;
-    end_ns = std::max(found.begin_ns, end_ns);  // this thread's clock may be a little behind
+    end_ns = std::max(found.begin_ns, end_ns);  // this thread's clock may be slightly behind
     if (open) { opener.leave_notice(region_id(region), end_ns); }
   }
   here.fold();
@@ -109,7 +109,7 @@ Node* OpenRegions::end_elsewhere(Recorder& here, Recorder& opener, Region region
   here.trace_elsewhere(opener, region, static_cast<KeyIndex>(found_key), found.begin_ns, end_ns);
   tree.count(LossKind::ended_elsewhere, found_key);
   return node;
-} catch (const std::bad_alloc&) {  // it stays open, and is counted as never ended
+} catch (const std::bad_alloc&) {  // the region stays open, and is counted as never ended
   return nullptr;
 }
 
@@ -117,7 +117,7 @@ void OpenRegions::report_forgotten_regions(Recorder& here) noexcept {
   if (is_collected_.load(std::memory_order_relaxed)) { return; }
   try {
     here.report_forgotten_regions(keys_);
-  } catch (const std::bad_alloc&) {}  // the report has it
+  } catch (const std::bad_alloc&) {}  // the report still contains it
 }
 
 void OpenRegions::report_forgotten_regions() {
@@ -126,7 +126,7 @@ void OpenRegions::report_forgotten_regions() {
 
 namespace {
 
-/// What spans may take on their way while a time line is recorded.
+/// Minimum space for queued spans while a time line is recorded.
 constexpr std::size_t kTraceBytes = 32U << 20U;
 
 }  // namespace
@@ -143,7 +143,7 @@ void Registry::name_thread(std::uint32_t thread, std::string_view name) noexcept
   try {
     threads_.name(thread, repaired_name(name));
   } catch (const std::bad_alloc&) {
-    report_error("name_thread", Words("no memory is left for the name of a thread, \"", RepairedName(name), "\""));
+    report_error("name_thread", Words("out of memory for the name of thread \"", RepairedName(name), "\""));
   }
 }
 
@@ -155,23 +155,23 @@ void Registry::thread_ends(Recorder& recorder) noexcept {
     if (recorder.has_unreported()) { open_regions_.report_forgotten_regions(recorder); }
   }
   const bool many = threads_.retire(recorder);  // from here on it belongs to the thread that holds collect_
-  // A thread that reads right now takes it over when it is done. But where threads end faster than they are taken
-  // over, the next ones would need ever more memory: then this one waits.
+  // Usually a thread that is reading takes it over. If threads end faster than that, new ones would need more and more
+  // memory: then this thread waits.
   std::unique_lock<std::mutex> collect(collect_, std::defer_lock);
   if (many) { collect.lock(); }
   try {
     if (many || collect.try_lock()) {
-      settle_orphans();  // where no Batch ends, no other thread polls them
+      settle_orphans();  // without Batch ends, no other thread polls them
       if (!absorb_retired(many ? Collector::Much::all : Collector::Much::some)) { shared_.alarm.ring(); }
     }
-  } catch (const std::bad_alloc&) {}  // it stays retired; the next one tries again
+  } catch (const std::bad_alloc&) {}  // it stays retired; the next call retries
 }
 
-/// Moves the values of an ended thread to totals_. What is open or pending keeps its recorder from being used again,
-/// and so do rows and metrics that there is no room for. Returns whether there was. Under collect_.
+/// Moves the values of an ended thread to totals_. Its recorder is not reused while regions are open, device results
+/// pending, or rows and metrics without space. Returns false in the last case. Requires collect_.
 bool Registry::absorb(Slot& slot, Collector::Much much) {
   Recorder& recorder = *slot.recorder;
-  recorder.fold();  // of regions that ended elsewhere
+  recorder.fold();  // folds ends by other threads
   const bool drained = drain(slot, much);
   if (slot.orphan && !recorder.device_pending()) { threads_.settled(slot); }
   if (!drained || recorder.tree().is_unended() || recorder.device_pending()) { return drained; }
@@ -182,7 +182,7 @@ bool Registry::absorb(Slot& slot, Collector::Much much) {
   return true;
 }
 
-/// Returns whether there was room for what they had left. Under collect_.
+/// Returns true if there was space for all their rows and metrics. Requires collect_.
 bool Registry::absorb_retired(Collector::Much much) {
   std::vector<Slot*> retired = threads_.retired();
   bool drained = true;
@@ -191,8 +191,8 @@ bool Registry::absorb_retired(Collector::Much much) {
   return drained;
 }
 
-/// A region that its thread left open may still end on another one, but the recorders of a long life's threads cannot
-/// all be kept for that: the oldest are given up. Under collect_.
+/// Drops the open regions of the oldest ended threads. Another thread may still end them, but keeping all these
+/// recorders would need unbounded memory. Requires collect_.
 void Registry::bound_unended(std::vector<Slot*>& retired) {
   const auto is_unended = [](const Slot* slot) { return slot->is_retired() && slot->recorder->tree().is_unended(); };
   retired.erase(std::remove_if(retired.begin(), retired.end(), std::not_fn(is_unended)), retired.end());
@@ -205,9 +205,9 @@ void Registry::bound_unended(std::vector<Slot*>& retired) {
   }
 }
 
-/// Takes in device results of ended threads. Returns whether none is pending any more. Under collect_.
+/// Takes device results of ended threads. Returns true if none is pending. Requires collect_.
 bool Registry::settle_orphans() {
-  if (!threads_.has_orphans()) { return true; }  // without asking for memory
+  if (!threads_.has_orphans()) { return true; }  // avoids allocating
   bool pending = false;
   for (Slot* slot : threads_.slots()) {
     if (!slot->is_retired() || !slot->orphan) { continue; }
@@ -223,7 +223,7 @@ TAKT_COLD void Registry::check_orphans() noexcept {
   if (!collect.owns_lock()) { return; }
   try {
     settle_orphans();
-  } catch (const std::bad_alloc&) {}  // the next one tries again
+  } catch (const std::bad_alloc&) {}  // the next call retries
 }
 
 bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
@@ -245,17 +245,17 @@ bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
   }
 }
 
-/// Returns whether that was all.
+/// Returns true if nothing is left.
 bool Registry::drain(Slot& slot, Collector::Much much) {
   Outbox* outbox = slot.recorder->outbox();
   const std::uint64_t end = outbox == nullptr ? 0 : outbox->end();
-  // After `end`: every node that records before it speak of is there.
+  // After reading `end`: every node that the records before it refer to exists.
   totals_.number(slot.recorder->tree(), slot.paths);
   if (outbox == nullptr) { return true; }
   return collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths, much);
 }
 
-/// Every thread in its turn, so that none waits for ever. Returns whether that was all.
+/// Visits threads in turn, so that none starves. Returns true if nothing is left.
 bool Registry::drain_all(Collector::Much much) {
   const std::vector<Slot*> slots = threads_.slots();
   bool all = true;

@@ -25,80 +25,81 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a thread cannot know of regions that it opened: those that end on other threads, and those whose end was
-/// forgotten. Any thread.
+/// Handles open regions that involve other threads: regions that end on another thread, and regions never ended. Any
+/// thread.
 class OpenRegions {
  public:
-  /// \param clock, like all others, not owned.
+  /// \param clock not owned; nor are the others.
   OpenRegions(const Clock& clock, const KeyTable& keys, Threads& threads) noexcept
       : clock_(clock), keys_(keys), threads_(threads) {}
 
-  /// A region of another thread has ended, on the thread of `here`, at `end_ns`.
-  /// Returns where it stands in the tree of `here`, nullptr (counted) if it was not open or its clock is gone.
-  /// \param key that it began with, for the report. \param open whether it was.
+  /// Ends a region of another thread on the thread of `here`, at `end_ns`. Returns its node in the tree of `here`;
+  /// nullptr (counted) if it was not open or its clock is no longer trusted.
+  /// \param key its key, for the report.
+  /// \param open set to true if it was open.
   Node* end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns, KeyIndex key,
                       bool& open) noexcept;
 
-  /// Says on stderr which regions of the calling thread were given up as forgotten; left to the collecting thread where
-  /// there is one.
+  /// Reports on stderr the regions of the calling thread dropped as never ended. Does nothing if a thread collects,
+  /// which reports them.
   void report_forgotten_regions(Recorder& here) noexcept;
-  /// The same for all threads.
+  /// Reports those of all threads.
   void report_forgotten_regions();
-  /// Whether a thread collects, which may wait for stderr as others may not.
+  /// Sets if a thread collects: unlike others, it may wait for stderr.
   void set_collected(bool collected) noexcept { is_collected_.store(collected, std::memory_order_relaxed); }
 
  private:
   const Clock& clock_;
   const KeyTable& keys_;
   Threads& threads_;
-  std::mutex ending_;  // from the look at a region to its notice, so that of two threads one ends it
+  std::mutex ending_;  // held from finding a region until its notice, so that one of two threads ends it
   std::atomic<bool> is_collected_{false};
 };
 
-/// All that is recorded in this process: its threads, their open regions, what those that ended left behind, and what
-/// is collected of them. Leaked; a forked child gets a new one. Its one lock, the collect lock, is held for as long as
-/// it takes to read everything (snapshots, journals). A thread that records never waits for it, but where very many
-/// threads end.
+/// Everything recorded in this process: its threads, their open regions, the values of ended threads, and collected
+/// data. Leaked; a forked child gets a new one. Its collect lock is held while everything is read (snapshots,
+/// journals). Recording threads do not wait for it, unless very many threads end.
 class Registry {
  public:
   Registry(Clock& clock, KeyTable& keys, std::uint32_t generation);
 
-  /// A recorder for the calling thread; nullptr, counted, where the memory for recording is spent.
+  /// Returns a recorder for the calling thread; nullptr, counted, if the memory for recording is used up.
   Recorder* attach() noexcept { return threads_.attach(); }
-  /// The calling thread ends: folds what is left and gives the recorder back.
+  /// Folds the calling thread's remaining events and returns its recorder.
   void thread_ends(Recorder& recorder) noexcept;
   void name_thread(std::uint32_t thread, std::string_view name) noexcept;
   OpenRegions& open_regions() noexcept { return open_regions_; }
 
-  /// Takes in device results of threads that have ended, unless another thread holds the collect lock.
+  /// Takes device results of ended threads, unless another thread holds the collect lock.
   void poll_orphans() noexcept {
     if (TAKT_UNLIKELY(threads_.has_orphans())) { check_orphans(); }
   }
-  /// Asks devices for results that threads wait for, which take them in when they come by. Calls `rest` after each few
-  /// questions, and holds no lock meanwhile.
+  /// Queries devices for results on behalf of threads, which take them later. Calls `rest` after every few queries,
+  /// without holding a lock.
   void ask_devices(const std::function<void()>& rest);
-  /// Waits until no device result is pending on threads that have ended or this one, at most until `deadline_ns`.
+  /// Waits until no device result is pending on ended threads or this one, until `deadline_ns` at most. Returns false
+  /// at the deadline.
   bool complete(Recorder* here, std::uint64_t deadline_ns) noexcept;
 
-  /// Everything recorded so far, run and clock left out. `now_ns` is what open regions are measured by.
+  /// Reads everything recorded so far, except run and clock. `now_ns` is the end time for open regions.
   void read(Snapshot& snapshot, std::uint64_t now_ns);
-  /// Rows, metrics and spans that are new: about half of what may wait, and `more` says whether there is more.
-  /// \param last nothing will come any more: all there is.
+  /// Returns new rows, metrics and spans, up to about half of the limit; `more` is set to true if some are left.
+  /// \param last true: no more data will follow, so all of it is returned.
   Drained collect(bool last, bool* more = nullptr);
 
   void set_warmup(std::uint64_t batches) noexcept { threads_.set_warmup(batches); }
   Shared& shared() noexcept { return shared_; }
-  /// What rows, metrics and spans on their way to the exporters may take, in bytes. With `traced` spans may take more.
+  /// Sets the limit for queued rows, metrics and spans, in bytes. With `traced`, spans may take more.
   void set_row_limit(std::size_t bytes, bool traced);
   std::uint32_t generation() const noexcept { return generation_; }
-  /// The thread whose uncovered time reports speak of.
+  /// Sets the thread whose uncovered time is reported.
   void set_main_thread(std::uint32_t thread) noexcept { main_thread_.store(thread, std::memory_order_relaxed); }
   void count_unrecorded() noexcept { threads_.count_unrecorded(); }
 
-  Registry* parents = nullptr;  ///< in a forked child: let go, and kept so that leak checkers know
+  Registry* parents = nullptr;  ///< in a forked child: unused, but referenced for leak checkers
 
  private:
-  static constexpr std::size_t kMaxUnended = 64;  ///< ended threads whose open regions may still end elsewhere
+  static constexpr std::size_t kMaxUnended = 64;  ///< ended threads with open regions, which may still end elsewhere
 
   using Slot = Threads::Slot;
 
@@ -118,17 +119,16 @@ class Registry {
   OpenRegions open_regions_;
 
   std::mutex collect_;
-  // All that follows under collect_.
+  // All members below require collect_.
   Totals totals_;
   Collector collector_;
   SnapshotReader reader_;
-  std::size_t next_drained_ = 0;  // the slot to begin the next collection with
+  std::size_t next_drained_ = 0;  // slot to start the next collection with
 };
 
-/// The one of this process. Throws std::bad_alloc where it is not there yet and cannot be: never once a thread has a
-/// recorder.
+/// Returns this process's registry. Throws std::bad_alloc if it cannot be created; never after a thread has a recorder.
 Registry& registry();
-/// The same; nullptr where it cannot be had.
+/// Like registry(), but returns nullptr if it cannot be created.
 Registry* find_registry() noexcept;
 Clock& process_clock() noexcept;
 

@@ -45,10 +45,10 @@ Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcep
 }
 
 KeyIndex key_of(Region region) noexcept {
-  return started_key(event_at(region));  // a begin stays in its place while its region is open
+  return started_key(event_at(region));  // a begin event stays in place while its region is open
 }
 
-/// Returns whether it was open, as far as is known.
+/// Returns false if the region is known not to be open.
 bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   const std::uint64_t end_ns = process_clock().now_ns();
   if (const unsigned reported = opener.take_reported(region)) {
@@ -57,7 +57,7 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   DeviceBegin begin;
   const bool device = opener.take_device(region, begin);
   Recorder* here = this_recorder();
-  if (here == nullptr) {  // counted there; the opener, at least, is not to wait for it
+  if (here == nullptr) {  // the other thread counts it; the opener must not wait for it
     begin.release();
     opener.leave_notice(region_id(region), end_ns);
     return true;
@@ -85,21 +85,21 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   return open;
 }
 
-/// Ends a region while the recorder is at work: as if it had ended on another thread.
+/// Ends a region while the recorder is busy, as if it had ended on another thread.
 TAKT_COLD void end_nested(Recorder& here, Region region) noexcept {
   here.take_reported(region);
   here.leave_notice(region_id(region), process_clock().now_ns());
   registry().shared().count_nested();
 }
 
-/// The stream of an open region, which may be another thread's.
+/// Returns the stream of an open region, possibly of another thread.
 StreamRef stream_of(Region region) noexcept {
   if (region == 0 || (region & kRegionUnusual) == 0 || is_excluded(region)) { return {}; }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   return opener->generation() == generation() ? opener->stream_of(region) : StreamRef{};
 }
 
-/// The listeners that are to hear of the end of `region`, and its key, which is not known afterwards.
+/// The listeners of the end of `region` and its key, which is lost once the region ends.
 struct Reported {
   Reported(Recorder& recorder, Region region) noexcept
       : listeners((region & kRegionUnusual) == 0 ? 0 : recorder.take_reported(region)), key(key_of(region)) {}
@@ -110,7 +110,7 @@ struct Reported {
   KeyIndex key;
 };
 
-/// Begins a step as most do, which is what begin_region does. 0 where that is not enough.
+/// Begins an ordinary step, like begin_region. Returns 0 if the slow path is needed.
 TAKT_ALWAYS_INLINE Region begin_usual_step(const Key& key) noexcept {
   Event* const at = load_cursor();
   if (key.predefined_index() != kBatchKey || mode().load(std::memory_order_relaxed) != 0 || !has_space(at)) {
@@ -122,7 +122,7 @@ TAKT_ALWAYS_INLINE Region begin_usual_step(const Key& key) noexcept {
   return reinterpret_cast<Region>(at) | kRegionFolds;
 }
 
-/// What has to be seen to at the end of a step, beside its own.
+/// Handles other work at the end of a step.
 TAKT_ALWAYS_INLINE void step_is_over(Recorder& here) noexcept {
   Registry& all = registry();
   all.poll_orphans();
@@ -132,7 +132,8 @@ TAKT_ALWAYS_INLINE void step_is_over(Recorder& here) noexcept {
   }
 }
 
-/// Ends a step of this thread of which nothing is to be noted. \param at the cursor, with room.
+/// Ends a step of this thread without other flags.
+/// \param at the cursor, with space.
 TAKT_ALWAYS_INLINE void end_usual_step(Region region, Event* at) noexcept {
   Recorder& here = *Recorder::of(reinterpret_cast<std::uintptr_t>(at));
   Recorder::ReentryGuard inside(here);
@@ -197,7 +198,7 @@ namespace {
 TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
   if (TAKT_UNLIKELY(is_excluded(region))) { return Diversion::end_region(region); }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
-  if (opener->generation() != generation()) { return; }  // begun before a fork, by the parent
+  if (opener->generation() != generation()) { return; }  // begun by the parent, before a fork
   Recorder* here = existing_recorder();
   if (opener != here) {
     end_of_other_thread(region, *opener);
@@ -220,7 +221,7 @@ TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
 
 void end_slow(Region region) noexcept {
   Event* const at = load_cursor();
-  // One comparison for: a step, of this thread, and no other flag.
+  // One comparison: a step, of this thread, without other flags.
   const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
   const bool usual = differs == kRegionFolds && has_space(at) && mode().load(std::memory_order_relaxed) == 0;
   if (TAKT_LIKELY(usual)) {
@@ -232,8 +233,8 @@ void end_slow(Region region) noexcept {
 
 namespace {
 
-/// Whether the region of a handle may be open: false, counted with its name, where it has ended, as far as this thread
-/// can tell.
+/// Returns true if the region of a handle may be open. Returns false, counted with its name, if this thread can tell
+/// that it ended.
 bool handle_holds(Recorder& opener, Region region, Event started) noexcept {
   Recorder* const here = this_recorder();
   if (here == nullptr) { return event_at(region) == started; }
@@ -248,7 +249,7 @@ bool handle_holds(Recorder& opener, Region region, Event started) noexcept {
 
 bool end_handle(Region region, Event started) noexcept {
   Recorder& opener = *Recorder::of(region & ~kRegionFlags);
-  if (opener.generation() != generation()) { return true; }  // begun before a fork, by the parent
+  if (opener.generation() != generation()) { return true; }  // begun by the parent, before a fork
   const bool own = &opener == existing_recorder();
   const bool open = own && event_at(region) == started && opener.has_just_started(region);
   if (TAKT_UNLIKELY(!open) && !handle_holds(opener, region, started)) { return false; }
@@ -265,9 +266,8 @@ bool note_amount_of(Region region, Event started, Amount what, std::int64_t amou
 }
 
 Region end_innermost(const Key& key) noexcept {
-  if (is_excluded()) { return 0; }  // its begin was not recorded either
-  // Not admitted(): what is open is still recorded while recording is switched off.
-  // Acquire: pairs with start_process().
+  if (is_excluded()) { return 0; }  // its begin was not recorded
+  // Not admitted(): open regions end even while recording is disabled. Acquire: pairs with start_process().
   const bool off = (mode().load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
   Recorder* recorder = off ? nullptr : this_recorder();
   if (recorder == nullptr) { return 0; }
@@ -290,8 +290,8 @@ Region lap_slow(Region region, const Key& key) noexcept {
   const KeyIndex index = admitted(key);
   const bool mine = region != 0 && !is_excluded(region) && here != nullptr &&
                     Recorder::of(region & ~kRegionFlags) == here && here->generation() == generation();
-  if (!mine || index == kNoKey) {                // nothing to share a clock read with
-    const StreamRef stream = stream_of(region);  // before the end takes it
+  if (!mine || index == kNoKey) {                // no clock read to share
+    const StreamRef stream = stream_of(region);  // before the end removes it
     if (region != 0) { end_slow(region); }
     return stream.ops == nullptr ? begin_slow(key) : begin_on(key, stream);
   }
@@ -317,7 +317,7 @@ void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   if (is_excluded(region)) { return diversion().amount(region, what, amount); }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   if (opener->generation() != generation()) { return; }
-  // Only the opener's own thread can add to its tree; elsewhere the amount is lost, and counted there.
+  // Only the opener's thread can add to its tree; on other threads the amount is dropped and counted.
   Recorder* const here = opener == existing_recorder() ? opener : this_recorder();
   if (here == nullptr) { return; }
   const Recorder::ReentryGuard inside(*here);
@@ -330,7 +330,7 @@ void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   }
 }
 
-/// \param ns 2^63 or more: negative, a loss.
+/// \param ns 2^63 or more: negative, counted as invalid.
 void record_ns(const Key& key, std::uint64_t ns) noexcept {
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();

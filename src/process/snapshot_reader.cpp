@@ -81,7 +81,7 @@ void add_loss(Snapshot& snapshot, const char* what, const std::string& where, st
   if (count != 0) { snapshot.losses.push_back({what, where, count}); }
 }
 
-/// What one thread had no room for between two collections.
+/// Adds the records that one thread dropped for lack of space between two collections.
 void add_dropped(Snapshot& snapshot, const std::string& thread, const Threads::Dropped& dropped) {
   using Type = Record::Type;
   const auto of = [&dropped](Type type) { return dropped[static_cast<std::size_t>(type)]; };
@@ -91,7 +91,7 @@ void add_dropped(Snapshot& snapshot, const std::string& thread, const Threads::D
   add_loss(snapshot, "spans_dropped", thread, of(Type::events) + of(Type::span) + of(Type::device_span));
 }
 
-/// One at a time is unpacked, as all of them at once would need as much memory as what was recorded.
+/// Adds and packs one summary at a time: all of them unpacked would need as much memory as the recorded data.
 void add_packed(const Summary& from, Summary& to) noexcept {
   if (from.n() == 0) { return; }
   if (to.n() == 0) {
@@ -114,7 +114,7 @@ void add_values(const Node& node, PathStats& path) {
   if (const Summary* device = node.device.load(std::memory_order_acquire)) { add_packed(*device, path.device); }
 }
 
-/// Sums that have reached the last number that they can hold.
+/// Returns the number of saturated sums.
 std::uint64_t full_sums(const PathStats& path) noexcept {
   const auto at_end = [](std::uint64_t sum) { return sum >= kMaxSum ? 1U : 0U; };
   return at_end(path.host.total_ns()) + at_end(path.device.total_ns()) + at_end(path.items) + at_end(path.bytes);
@@ -132,7 +132,7 @@ void SnapshotReader::read(Snapshot& snapshot, std::uint64_t now_ns, std::uint32_
   }
   scratch_.clear();
   shared_.series.read(snapshot.series, [this](const Node* node) { return totals_.path_of(node); });
-  read_paths(snapshot);  // last, since all that comes before may find new ones
+  read_paths(snapshot);  // last: the reads above may add paths
   read_losses(snapshot);
   read_devices(snapshot);
   collector_.time_lines().read(snapshot);
@@ -146,7 +146,7 @@ void SnapshotReader::read_totals(Snapshot& snapshot) {
   count_losses(tree);
 }
 
-/// Adds one thread's values, those it has not folded yet included.
+/// Adds one thread's values, including unfolded events.
 void SnapshotReader::read_thread(Threads::Slot& slot, Snapshot& snapshot, std::uint64_t now_ns,
                                  std::uint32_t main_thread) {
   copy_thread(*slot.recorder);
@@ -154,7 +154,7 @@ void SnapshotReader::read_thread(Threads::Slot& slot, Snapshot& snapshot, std::u
     const Node& node = *scratch_.node(index);
     const std::uint32_t path = totals_.path_of(&node);
     add_node(node, path, snapshot);
-    // (Of an ended thread, Tree::merge counts them.)
+    // (For ended threads, Tree::merge counts them.)
     if (totals_.tree().node(path)->key != node.key && node.host.n() != 0) {
       losses_[{LossKind::overflow, node.key}] += node.host.n();
     }
@@ -164,17 +164,17 @@ void SnapshotReader::read_thread(Threads::Slot& slot, Snapshot& snapshot, std::u
   read_open(slot, snapshot, now_ns, main_thread);
 }
 
-/// Makes scratch_ a copy of what the thread has.
+/// Copies the thread's values to scratch_.
 void SnapshotReader::copy_thread(Recorder& recorder) {
   Unfolded unfolded;
   threads_.copy(recorder, unfolded);
   scratch_.copy_for_replay(recorder.tree(), unfolded.state);
-  if (scratch_.nodes() < unfolded.state.nodes) { throw std::bad_alloc(); }  // rather than totals without them
+  if (scratch_.nodes() < unfolded.state.nodes) { throw std::bad_alloc(); }  // rather than return incomplete totals
   ClockConverter converter(clock_, unfolded.source, unfolded.last_ticks);
   Fold(scratch_, converter).add(unfolded);
 }
 
-/// The regions that are open in scratch_, and the time that no region covers.
+/// Adds the regions open in scratch_, and the time not covered by any region.
 void SnapshotReader::read_open(const Threads::Slot& slot, Snapshot& snapshot, std::uint64_t now_ns,
                                std::uint32_t main_thread) {
   const std::uint32_t thread = slot.recorder->thread();
@@ -233,7 +233,7 @@ void SnapshotReader::read_losses(Snapshot& snapshot) {
       [&](const std::string& thread, const Threads::Dropped& dropped) { add_dropped(snapshot, thread, dropped); });
 }
 
-/// What is counted for the process as a whole.
+/// Adds process-wide counts.
 void SnapshotReader::read_counters(Snapshot& snapshot) const {
   const auto add = [&](const char* what, std::uint64_t count) { add_loss(snapshot, what, "", count); };
   add("keys_over_bound", keys_.refused());
@@ -259,7 +259,7 @@ void SnapshotReader::add_node(const Node& node, std::uint32_t path, Snapshot& sn
   if (path >= snapshot.paths.size()) { snapshot.paths.resize(path + 1); }
   add_values(node, snapshot.paths[path]);
   const std::uint64_t forgotten = node.never_ended.get();
-  // A late end may be seen twice for a moment: then the count is below 0.
+  // A late end may briefly be counted twice: then the count is negative.
   if (forgotten != 0 && forgotten < std::uint64_t{1} << 63U) { forgotten_[path] += forgotten; }
 }
 
@@ -272,7 +272,7 @@ void SnapshotReader::add_overflow(const Tree& tree, Snapshot& snapshot) {
 void SnapshotReader::count_losses(const Tree& tree) {
   for (unsigned slot = 0; slot < tree.losses().size(); ++slot) {
     const LossCounts::Count& each = tree.losses()[slot];
-    if (each.kind.get() == LossKind::never_ended) { continue; }  // told by path
+    if (each.kind.get() == LossKind::never_ended) { continue; }  // reported by path
     losses_[{each.kind.get(), each.key.get()}] += each.count.get();
   }
 }

@@ -20,20 +20,20 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The values of threads that have ended. The nodes of its tree number the paths of the process, so that every place at
-/// which any thread records has a node here. One thread at a time (Registry's collect lock).
+/// The values of ended threads. The nodes of its tree number the process's paths, so every path on any thread has a
+/// node here. Not thread-safe (Registry's collect lock).
 class Totals {
  public:
   Totals() noexcept : tree_(kEpochKey, kBatchKey) {}
 
-  /// The path at which a node of any tree stands; kNoIndex for a root.
-  /// \throws std::bad_alloc rather than that a path which has room ends up where those without go.
+  /// Returns the path of a node of any tree; kNoIndex for a root.
+  /// \throws std::bad_alloc instead of using the overflow path while the tree has space.
   std::uint32_t path_of(const Node* node);
-  /// The path of all that has no place: the tree keeps one for it. \throws std::bad_alloc
+  /// Returns the path for all values without space in the tree, which reserves it. \throws std::bad_alloc
   std::uint32_t overflow_path();
-  /// Brings `paths`, by node of `tree`, up to the newest node. \throws std::bad_alloc
+  /// Extends `paths`, indexed by node of `tree`, to the newest node. \throws std::bad_alloc
   void number(const Tree& tree, std::vector<std::uint32_t>& paths);
-  /// Adds the values of a thread that has ended.
+  /// Adds the values of an ended thread.
   void add(const Tree& tree) noexcept { tree_.merge(tree); }
 
   const Tree& tree() const noexcept { return tree_; }
@@ -44,11 +44,11 @@ class Totals {
   Tree tree_;
 };
 
-/// Reads all that has been recorded into a Snapshot: the totals of threads that have ended, and copies of what the
-/// others have. One thread at a time (Registry's collect lock).
+/// Reads all recorded data into a Snapshot: the totals of ended threads, and copies of the other threads' values. Not
+/// thread-safe (Registry's collect lock).
 class SnapshotReader {
  public:
-  /// \param clock, like all others, not owned.
+  /// \param clock not owned; nor are the others.
   SnapshotReader(const Clock& clock, const KeyTable& keys, Shared& shared, Threads& threads, Totals& totals,
                  const Collector& collector) noexcept
       : clock_(clock),
@@ -59,8 +59,9 @@ class SnapshotReader {
         collector_(collector),
         scratch_(kEpochKey, kBatchKey) {}
 
-  /// Run and clock are left out. \param now_ns what open regions are measured by.
-  /// \param main_thread the thread whose uncovered time reports speak of. \throws std::bad_alloc
+  /// Fills the snapshot, except run and clock.
+  /// \param now_ns end time for open regions.
+  /// \param main_thread thread whose uncovered time is reported. \throws std::bad_alloc
   void read(Snapshot& snapshot, std::uint64_t now_ns, std::uint32_t main_thread);
 
  private:
@@ -83,8 +84,8 @@ class SnapshotReader {
   Threads& threads_;
   Totals& totals_;
   const Collector& collector_;
-  Tree scratch_;  // the copy of one thread at a time
-  // Of the reading under way.
+  Tree scratch_;  // copy of one thread at a time
+  // State of the current read.
   std::map<std::pair<LossKind, TreeKey>, std::uint64_t> losses_;
   std::map<std::uint32_t, std::uint64_t> forgotten_;  // regions never ended, by path
 };

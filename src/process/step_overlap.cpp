@@ -12,7 +12,7 @@ namespace {
 using Interval = std::pair<std::int64_t, std::int64_t>;
 using Intervals = std::vector<Interval>;
 
-/// The length that the intervals cover together; joins those that touch.
+/// Returns the length of the union of the intervals, and joins those that touch.
 std::int64_t length_of(Intervals& intervals) {
   std::sort(intervals.begin(), intervals.end());
   Intervals joined;
@@ -31,7 +31,7 @@ std::int64_t length_of(Intervals& intervals) {
   return length;
 }
 
-/// Of which one may be absent.
+/// Adds a value to a sum; both may be absent.
 void add_exposed(std::optional<std::int64_t>& sum, std::optional<std::int64_t> ns) noexcept {
   if (ns) { sum = *ns + sum.value_or(0); }
 }
@@ -43,7 +43,7 @@ void add_wait(Overlap& overlap, const PlacedSpan& span) noexcept {
   if (span.waits_for == Exposed::For::other) { add_exposed(overlap.other_exposed_ns, ns); }
 }
 
-/// What a device did, as far as spans tell.
+/// The activity of a device, as recorded by spans.
 class Activity {
  public:
   explicit Activity(const std::vector<PlacedSpan>& spans) : begin_(spans.front().begin_ns), end_(spans.front().end_ns) {
@@ -65,7 +65,7 @@ class Activity {
     result.comm_ns = length_of(comm_);
     result.io_ns = length_of(io_);
     result.compute_ns = length_of(compute_);
-    length_of(unsure_);  // joins what touches
+    length_of(unsure_);  // joins touching intervals
     for (const PlacedSpan& span : spans) {
       if (span.kind == Kind::comm && is_undecided(span)) { ++result.undecided; }
       add_wait(result, span);
@@ -77,10 +77,10 @@ class Activity {
   struct Open {
     std::int64_t end_ns;
     Kind kind;
-    bool known;  // that it does something: not between the spans of a Batch
+    bool known;  // false between the spans of a Batch: the activity is unknown
   };
 
-  /// The spans of one stream, which begin in order, an outer one before those inside it.
+  /// Adds the spans of one stream, sorted by begin, outer spans before inner ones.
   void add_stream(const std::vector<PlacedSpan>& spans, std::size_t first, std::size_t last) {
     bool waits = false;
     for (std::size_t at = first; at < last; ++at) { waits = waits || spans[at].kind == Kind::wait; }
@@ -125,7 +125,7 @@ class Activity {
     }
   }
 
-  /// Where a stream computed all the while, and no span says when it waited.
+  /// Returns true if a stream computed throughout the span and has no wait regions.
   bool is_undecided(const PlacedSpan& comm) const {
     return std::any_of(unsure_.begin(), unsure_.end(), [&comm](const Interval& each) {
       return each.first <= comm.begin_ns && comm.end_ns <= each.second;
@@ -143,7 +143,7 @@ class Activity {
 }  // namespace
 
 Overlap overlap_of(std::vector<PlacedSpan>& spans) {
-  std::reverse(spans.begin(), spans.end());  // results of an outer region come after those inside it
+  std::reverse(spans.begin(), spans.end());  // results of an outer region arrive after those inside it
   std::stable_sort(spans.begin(), spans.end(), [](const PlacedSpan& a, const PlacedSpan& b) {
     if (a.stream != b.stream) { return a.stream < b.stream; }
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;

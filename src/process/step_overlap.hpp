@@ -10,21 +10,22 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A stream span on the time line of its device.
+/// A span on its device's time line.
 struct PlacedSpan {
   std::uint32_t stream = 0;
   Kind kind = Kind::other;
-  bool is_frame = false;  ///< of a Batch or an Epoch: it holds a step, and says nothing of what is done in it
+  bool is_frame = false;  ///< span of a Batch or an Epoch: contains a step, and has no kind of activity
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   Exposed::For waits_for = Exposed::For::nothing;
 };
 
-/// What the spans of one step on one device say, by the union of intervals. On each stream the innermost span tells the
-/// kind; one of Kind::other is of the kind that it lies in. Reorders `spans`, which are at least one.
+/// Computes the overlap of one step on one device from the union of intervals. On each stream the innermost span
+/// determines the kind; one of Kind::other takes the kind of the span around it. Reorders `spans`, which must not be
+/// empty.
 Overlap overlap_of(std::vector<PlacedSpan>& spans);
 
-/// Adds up what steps say. The time line is that of `sum`.
+/// Adds up overlaps of steps. The result keeps the time line of `sum`.
 void add_overlap(Overlap& sum, const Overlap& one) noexcept;
 
 }  // namespace detail

@@ -22,7 +22,7 @@ Recorder* Threads::attach() noexcept {
     const std::lock_guard<Mutex> lock(mutex_);
     Recorder* recorder = nullptr;
     const std::size_t threads = infos_.size();
-    const std::uint32_t thread = add_thread();  // first what may throw: a recorder that is handed out is in use
+    const std::uint32_t thread = add_thread();  // may throw, so before taking a recorder
     if (!free_.empty()) {
       recorder = free_.back()->recorder;
       free_.pop_back();
@@ -34,16 +34,15 @@ Recorder* Threads::attach() noexcept {
       return recorder;
     }
     if (infos_.size() > threads) { infos_.pop_back(); }
-  } catch (const std::bad_alloc&) {}  // the same as nullptr
-  // Without the lock: the handler that hears of it may time regions of its own.
+  } catch (const std::bad_alloc&) {}  // handled like nullptr
+  // Reports after unlocking: the error handler may use regions itself.
   count_unrecorded();
-  report_error("memory",
-               "no memory is left for another recording thread; it is not timed. TAKT_MEMORY_MB sets the bound.");
+  report_error("memory", "out of memory for another recording thread: it is not timed. TAKT_MEMORY_MB sets the limit.");
   return nullptr;
 }
 
-/// A new recorder and its slot; nullptr where the memory for recording is spent. What will be needed when its thread
-/// ends is there from now on. Under the mutex.
+/// Returns a new recorder's slot; nullptr if the memory for recording is used up. Reserves the memory needed when its
+/// thread ends. Requires the mutex.
 Threads::Slot* Threads::add_slot() noexcept try {
   slots_.reserve(slots_.size() + 1);
   free_.reserve(slots_.size() + 1);
@@ -54,7 +53,7 @@ Threads::Slot* Threads::add_slot() noexcept try {
   return slot.release();
 } catch (const std::bad_alloc&) { return nullptr; }
 
-/// The number of the calling thread. Under the mutex.
+/// Returns the number of the calling thread. Requires the mutex.
 std::uint32_t Threads::add_thread() {
   if (infos_.size() < kMax) {
     ThreadInfo info;
@@ -119,7 +118,7 @@ std::vector<Threads::Slot*> Threads::with_values(std::vector<ThreadInfo>& thread
   return slots;
 }
 
-/// By the thread that uses `recorder` now, or used it last.
+/// Returns records dropped by the thread that uses `recorder`, or used it last.
 Threads::Dropped Threads::dropped_by(const Recorder& recorder) noexcept {
   Dropped dropped{};
   const Outbox* const outbox = recorder.outbox();
@@ -133,10 +132,10 @@ Threads::Dropped Threads::dropped_by(const Recorder& recorder) noexcept {
 void Threads::copy(const Recorder& recorder, Unfolded& unfolded) noexcept {
   for (;;) {
     {
-      const std::lock_guard<Mutex> lock(mutex_);  // so that the thread does not end meanwhile
+      const std::lock_guard<Mutex> lock(mutex_);  // prevents the end of the thread
       if (recorder.try_copy(unfolded, Recorder::kCopyTries)) { return; }
     }
-    sched_yield();  // threads that begin or end have their turn
+    sched_yield();  // lets starting and ending threads take the lock
   }
 }
 

@@ -18,64 +18,64 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The threads that record in this process, those that have ended, and their recorders, which later threads use again.
-/// A recorder and its slot live for ever. The lock is held for moments, and a thread that records takes it once, when
-/// it begins. Any thread, but for what a slot says of itself.
+/// The recording threads of this process, the ended ones, and their recorders, which later threads reuse. A recorder
+/// and its slot live forever. The lock is held briefly, and a recording thread takes it once, when it starts. Any
+/// thread, except for a slot's own members.
 class Threads {
  public:
-  static constexpr std::uint32_t kMax = 4096;     ///< that are told apart; later ones share a name
-  static constexpr std::size_t kMaxWaiting = 64;  ///< ended ones whose values may wait for a reader to be done
+  static constexpr std::uint32_t kMax = 4096;     ///< maximum number of distinguished threads; later ones share a name
+  static constexpr std::size_t kMaxWaiting = 64;  ///< maximum number of ended threads whose values wait for a reader
 
   struct Slot {
     Recorder* recorder = nullptr;
-    // Its thread has ended, and its values wait to be taken over. From then on the recorder belongs to the thread that
+    // The thread has ended, and its values wait to be taken over. From then on the recorder belongs to the thread that
     // holds the collect lock. Set and cleared under the lock of Threads.
     std::atomic<bool> retired{false};
-    bool orphan = false;               // device results are pending; under the collect lock once retired
-    std::uint64_t retired_at = 0;      // order of retirement; likewise
-    std::vector<std::uint32_t> paths;  // node of its tree -> path; under the collect lock
-    /// Acquire: pairs with Threads::retire(), so that what the thread did last is seen.
+    bool orphan = false;               // device results are pending; guarded by the collect lock once retired
+    std::uint64_t retired_at = 0;      // order of retirement; guarded likewise
+    std::vector<std::uint32_t> paths;  // node of its tree -> path; guarded by the collect lock
+    /// Acquire: pairs with Threads::retire(), so that the thread's last writes are visible.
     bool is_retired() const noexcept { return retired.load(std::memory_order_acquire); }
   };
-  /// Records that were dropped, by type.
+  /// Numbers of dropped records, by type.
   using Dropped = std::array<std::uint64_t, Record::kTypes>;
 
-  /// \param clock, like `shared`, not owned.
+  /// \param clock not owned; nor is `shared`.
   Threads(Clock& clock, Shared& shared, std::uint32_t generation)
       : clock_(clock), shared_(shared), generation_(generation) {}
 
-  /// A recorder for the calling thread; nullptr, counted and reported, where the memory for recording is spent.
+  /// Returns a recorder for the calling thread; nullptr, counted and reported, if the memory for recording is used up.
   Recorder* attach() noexcept;
-  /// Says what reports call a thread. Those that share a name keep it.
+  /// Sets the name of a thread in reports. Threads that share a name keep it.
   void name(std::uint32_t thread, std::string text) noexcept;
-  /// The thread of `recorder` has ended. Returns whether more of them wait than should.
+  /// Retires the thread of `recorder`, which has ended. Returns true if too many ended threads wait.
   bool retire(Recorder& recorder) noexcept;
-  /// A retired slot whose values have been taken over: its recorder forgets them, for another thread. Collect lock.
+  /// Clears the recorder of a retired slot whose values were taken over, for another thread. Collect lock.
   void reuse(Slot& slot);
 
-  /// All of them. \throws std::bad_alloc
+  /// Returns all slots. \throws std::bad_alloc
   std::vector<Slot*> slots();
-  /// Those that have ended and wait to be taken over, of which from here on none is counted as waiting.
+  /// Returns the slots of ended threads that wait to be taken over, and resets the count of waiting threads.
   std::vector<Slot*> retired();
-  /// Those that have something to be read, and what is known of all threads up to now.
+  /// Returns the slots with data to read, and fills `threads` with all threads so far.
   std::vector<Slot*> with_values(std::vector<ThreadInfo>& threads);
-  /// Calls use(name of the thread, its records that were dropped), and for all threads that recorders have forgotten as
-  /// well, without a name. Under the lock.
+  /// Calls use(name of the thread, its dropped records), and once without a name for threads whose recorders were
+  /// reused. Holds the lock.
   template <class Use>
   void each_dropped(Use use);
-  /// Copies what the thread of `recorder` has not folded yet.
+  /// Copies the unfolded events of the thread of `recorder`.
   void copy(const Recorder& recorder, Unfolded& unfolded) noexcept;
 
-  /// Whether the calling thread holds the lock. If an operator new of the program begins a region meanwhile, that must
-  /// not wait for the lock.
+  /// Returns true if the calling thread holds the lock. The program's operator new may begin a region meanwhile, which
+  /// must not wait for the lock.
   static bool are_locked_here() noexcept { return locked_here; }
 
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
   void count_unrecorded() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t unrecorded() const noexcept { return unrecorded_.load(std::memory_order_relaxed); }
-  /// Whether device results of ended threads are pending: without the lock, perhaps late by a moment.
+  /// Returns true if device results of ended threads are pending. Takes no lock; may be slightly late.
   bool has_orphans() const noexcept { return orphans_.load(std::memory_order_relaxed) != 0; }
-  /// All device results of a retired slot have come. Collect lock.
+  /// Records that all device results of a retired slot have arrived. Collect lock.
   void settled(Slot& slot) noexcept {
     slot.orphan = false;
     orphans_.fetch_sub(1, std::memory_order_relaxed);
@@ -107,16 +107,16 @@ class Threads {
   const std::uint32_t generation_;
   std::atomic<std::uint64_t> warmup_{10};
   std::atomic<std::uint64_t> unrecorded_{0};
-  std::atomic<std::uint32_t> orphans_{0};  // slots that are `orphan`
+  std::atomic<std::uint32_t> orphans_{0};  // number of slots with `orphan` set
 
   Mutex mutex_;
-  // All that follows under the mutex.
+  // All members below require the mutex.
   std::vector<Slot*> slots_;
   std::vector<Slot*> free_;
   std::vector<ThreadInfo> infos_;
   std::uint64_t retirements_ = 0;
-  std::size_t waiting_ = 0;  // threads that have ended since retired()
-  Dropped dropped_{};        // by threads whose recorders have been used again
+  std::size_t waiting_ = 0;  // threads that ended since retired()
+  Dropped dropped_{};        // by threads whose recorders were reused
 };
 
 template <class Use>

@@ -22,12 +22,13 @@ namespace {
 
 std::uint64_t counter_ticks() noexcept { return takt::detail::ticks(); }
 
-// RAW is what the counter must agree with: NTP may slew MONOTONIC by up to 500 ppm.
+// The counter is checked against RAW because NTP may slew MONOTONIC by up to 500 ppm.
 std::uint64_t raw_ns() noexcept { return posix_ns(CLOCK_MONOTONIC_RAW); }
 std::uint64_t monotonic_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }
 
 #if defined(__x86_64__)
-// The kernel compares the counters of all cores at boot and goes on watching; what it has given up, it no longer lists.
+// Returns true if the kernel lists the TSC. It compares all cores' counters at boot and later, and delists a TSC it
+// finds unstable.
 bool kernel_offers_tsc() noexcept {
   std::FILE* file = std::fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "re");
   if (file == nullptr) { return true; }
@@ -62,7 +63,7 @@ bool counter_invariant(const char*& reason) noexcept {
 }
 #endif
 
-// Pairs with nothing: others see by Clock::source_ that the counter is given up.
+// Pairs with nothing: other threads see the switch through Clock::source_.
 void stop_using_counter() noexcept { mode().fetch_or(kModeMonotonic, std::memory_order_release); }
 
 #if defined(__aarch64__)
@@ -79,7 +80,7 @@ constexpr const char* kCounterName = "tsc";
 double nominal_hz() noexcept { return 0; }
 #endif
 
-/// The difference of two rates, in millionths of the `other`.
+/// Returns the difference of two rates, in ppm of `other`.
 double off_ppm(double one, double other) noexcept { return std::abs(one / other - 1) * 1e6; }
 
 }  // namespace
@@ -102,12 +103,12 @@ Clock::Clock(ClockChoice choice, const Hardware& hardware) noexcept : hardware_(
     source_.store(ClockSource::counter, std::memory_order_release);  // pairs with source()
     reason_ = choice == ClockChoice::counter ? "TAKT_CLOCK=counter" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
   }
-  worst_error_ppm_.store(0, std::memory_order_relaxed);  // of a counter that was tried and not used
+  worst_error_ppm_.store(0, std::memory_order_relaxed);  // discards the error of a counter that was tried and rejected
   measure_resolution();
   measure_empty_region();
 }
 
-/// The tightest of several readings of the reference between two of the counter.
+/// Returns the tightest of several reference readings, each taken between two counter readings.
 Clock::Anchor Clock::anchor() const noexcept {
   Anchor best;
   best.window = ~std::uint64_t{0};
@@ -120,20 +121,20 @@ Clock::Anchor Clock::anchor() const noexcept {
   return best;
 }
 
-/// Bound on the error of a rate taken between two anchors: half a window at each end, and what lies between two ticks.
+/// Returns the maximum error of a rate between two anchors: half a window at each end plus one tick.
 double Clock::error_ppm(const Anchor& a, const Anchor& b, double multiplier) const noexcept {
   const double uncertain_ns = (static_cast<double>(a.window + b.window) / 2 + 1) * multiplier;
   return uncertain_ns / static_cast<double>(b.ns - a.ns) * 1e6;
 }
 
-/// In ns a tick: as told, else as measured.
+/// Returns ns per tick: nominal if known, else as measured.
 double Clock::rate(double measured) const noexcept {
   return hardware_.nominal_hz > 0 ? 1e9 / hardware_.nominal_hz : measured;
 }
 
-/// Measures the rate over two spans of 0.4 ms or more, which must agree as well as they are known: an anchor is off by
-/// 10 ns or more, which is 25 ppm of such a span. What that hides, recheck() finds. A thread that is held up in the
-/// first still gets a second that is long enough to tell.
+/// Measures the rate over two spans of at least 0.4 ms, which must agree within their error: an anchor is off by 10 ns
+/// or more, 25 ppm of such a span. recheck() finds smaller errors later. If the thread is preempted in the first span,
+/// the second is still long enough.
 bool Clock::calibrate() noexcept {
   constexpr std::uint64_t kSpanNs = 400'000;
   Anchor anchors[3];
@@ -151,7 +152,7 @@ bool Clock::calibrate() noexcept {
   const double measured = rate(0, 2);
   const double disagreement = off_ppm(rate(0, 1), rate(1, 2));
   const double error = std::max(disagreement, error_ppm(anchors[0], anchors[2], measured));
-  // A firmware may tell a rate that is none: the kernel has another source for it, or there would be no time at all.
+  // Firmware may report an invalid rate; the kernel then uses another source.
   if (off_ppm(measured, this->rate(measured)) > kMaxErrorPpm + error) { hardware_.nominal_hz = 0; }
   const double multiplier = this->rate(measured);
   segment_[0] =
@@ -172,10 +173,10 @@ void Clock::use_monotonic(const char* reason) noexcept {
   note_error(0);
   if (hardware_.leaving != nullptr) { hardware_.leaving(); }
   source_.store(ClockSource::monotonic,
-                std::memory_order_release);  // pairs with source(); a thread that sees it sees the mode, too
+                std::memory_order_release);  // pairs with source(): a thread that sees it also sees the mode
 }
 
-/// A better bound holds from now on; what is told of the time before is the worst there was.
+/// Sets a new error bound and keeps the worst earlier one for reports.
 void Clock::note_error(double ppm) noexcept {
   const double before = error_ppm_.exchange(ppm, std::memory_order_relaxed);
   if (before > worst_error_ppm_.load(std::memory_order_relaxed)) {
@@ -183,8 +184,8 @@ void Clock::note_error(double ppm) noexcept {
   }
 }
 
-/// By how much the rate of the system's clock differs from the reference since it is used, at most: NTP slews the one
-/// and not the other. Over a short time the two readings say nothing, and it is what the kernel lets NTP do at most.
+/// Returns the maximum deviation of the system clock's rate from the reference, in ppm: NTP slews only the system
+/// clock. Over a short time, returns the kernel's NTP limit because two readings are not enough.
 double Clock::slewed_ppm() const noexcept {
   constexpr double kMaxPpm = 500;
   constexpr double kShortNs = 10e6;
@@ -201,7 +202,7 @@ double Clock::slewed_ppm() const noexcept {
 bool Clock::recheck() noexcept {
   if (source() != ClockSource::counter) { return true; }
   const std::uint64_t now = hardware_.reference_ns();
-  // Acquire: pairs with the release at the end of the check before, on whichever thread.
+  // Acquire: pairs with the release at the end of the previous check, on any thread.
   if (now < next_check_ns_.load(std::memory_order_relaxed) || checking_.exchange(true, std::memory_order_acquire)) {
     return true;
   }
@@ -215,7 +216,7 @@ bool Clock::recheck() noexcept {
     good = off_ppm(seen, used) <= allowed;
   }
   if (!good) {
-    // The axis goes on from where the counter has brought it, at the pace of the other clock, and never back.
+    // Continues from the counter's last time at the other clock's rate; time never goes back.
     const std::uint64_t since = here.ns > last_.ns ? here.ns - last_.ns : 0;
     const std::uint64_t reached =
         std::max(to_ns(ClockSource::counter, here.ticks), to_ns(ClockSource::counter, last_.ticks) + since);
@@ -223,9 +224,10 @@ bool Clock::recheck() noexcept {
     monotonic_base_ns_.store(reached, std::memory_order_relaxed);
     fallbacks_.fetch_add(1, std::memory_order_relaxed);
     use_monotonic("the counter left CLOCK_MONOTONIC_RAW by more than 50 ppm while running");
-    report_error("clock",
-                 "the processor's counter no longer agrees with CLOCK_MONOTONIC_RAW; timing goes on with "
-                 "clock_gettime, regions open meanwhile are discarded. TAKT_CLOCK=monotonic avoids the counter.");
+    report_error(
+        "clock",
+        "the processor's counter no longer agrees with CLOCK_MONOTONIC_RAW; timing continues with "
+        "clock_gettime, and regions open at the switch are discarded. TAKT_CLOCK=monotonic avoids the counter.");
   } else if (here.ns - first_.ns >= next_refine_ns_ && count < segment_.size()) {
     refine(here);
   }
@@ -236,8 +238,8 @@ bool Clock::recheck() noexcept {
   return good;
 }
 
-/// The rate over the whole time so far holds from a little later on: what other threads are converting meanwhile, and
-/// have converted by the rate before, lies before that.
+/// Starts using the rate over the whole time so far, slightly in the future: times that other threads convert now use
+/// the old rate and are earlier.
 void Clock::refine(const Anchor& here) noexcept {
   const std::uint32_t count = segments_.load(std::memory_order_relaxed);
   const double measured = static_cast<double>(here.ns - first_.ns) / static_cast<double>(here.ticks - first_.ticks);
@@ -245,14 +247,14 @@ void Clock::refine(const Anchor& here) noexcept {
   const std::uint64_t from = here.ticks + static_cast<std::uint64_t>(static_cast<double>(kRefineAheadNs) / better);
   segment_[count] = Segment{from, ~std::uint64_t{0}, segment_[count - 1].to_ns(from),
                             static_cast<std::uint64_t>(std::llround(better * 4294967296.0))};
-  if (hardware_.ticks() >= from) { return; }  // held up for so long: another time
+  if (hardware_.ticks() >= from) { return; }  // delayed too long: try again later
   note_error(error_ppm(first_, here, better) + off_ppm(measured, better));
   segments_.store(count + 1, std::memory_order_release);  // pairs with segment()
   next_refine_ns_ *= 10;
 }
 
-/// Measures the resolution. Where two reads in a row may see the same, a step is the least that they differ by; where
-/// they never do, all that they differ by are multiples of it.
+/// Measures the resolution: the smallest step if two consecutive reads may be equal, else the greatest common divisor
+/// of all steps.
 void Clock::measure_resolution() noexcept {
   constexpr int kReads = 100;
   const ClockSource source = this->source();
@@ -262,7 +264,7 @@ void Clock::measure_resolution() noexcept {
   std::uint64_t last = ticks(source);
   for (int read = 0; read < kReads; ++read) {
     const std::uint64_t now = ticks(source);
-    const std::uint64_t step = now > last ? now - last : 0;  // on another core it may stand a little behind
+    const std::uint64_t step = now > last ? now - last : 0;  // another core's counter may be slightly behind
     stood = stood || step == 0;
     if (step != 0) { min = std::min(min, step); }
     factor = std::gcd(factor, step);
@@ -274,7 +276,7 @@ void Clock::measure_resolution() noexcept {
   resolution_ns_ = std::max(1.0, static_cast<double>(stood ? min : factor) * tick_ns);
 }
 
-/// What a region with nothing in it reports: the clock read that ends it, and the two stores between.
+/// Measures the reported length of an empty region: the clock read that ends it and the two stores before.
 void Clock::measure_empty_region() noexcept {
   constexpr int kTries = 101;
   static Event sink[2];
@@ -283,7 +285,7 @@ void Clock::measure_empty_region() noexcept {
   for (std::int64_t& each : length) {
     const std::uint64_t begin = source == ClockSource::counter ? takt::detail::ticks() : ticks(source);
     __atomic_store_n(&sink[0], begin, __ATOMIC_RELAXED);
-    __atomic_store_n(&sink[1], begin, __ATOMIC_RELEASE);  // pairs with nothing: what store_cursor() costs
+    __atomic_store_n(&sink[1], begin, __ATOMIC_RELEASE);  // pairs with nothing: same cost as store_cursor()
     const std::uint64_t end = source == ClockSource::counter ? takt::detail::ticks() : ticks(source);
     each = static_cast<std::int64_t>(to_ns(source, end) - to_ns(source, begin));
   }
@@ -309,11 +311,11 @@ ClockInfo Clock::info() const {
 }
 
 void ClockConverter::start_at(std::uint64_t ticks) noexcept {
-  segments_ = clock_->segments();  // before they are read, so that go_on() notices one that comes meanwhile
+  segments_ = clock_->segments();  // read before the segment, so that go_on() notices a new one
   const Clock::Segment segment = clock_->segment(source_, ticks);
   origin_ticks_ = ticks;
   last_ = ticks << kCodeBits >> kCodeBits;
-  if (ticks < segment.from_ticks) {  // read on another core, before the clock was started
+  if (ticks < segment.from_ticks) {  // read on another core, before the clock started
     origin_ns_ = segment.base_ns;
     longest_step_ = 0;
     multiplier_ = way_ = 0;

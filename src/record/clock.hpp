@@ -12,77 +12,77 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The clock that a reading in ticks comes from.
+/// The clock that a tick value was read from.
 enum class ClockSource : std::uint32_t { counter, monotonic };
 
-/// What the user wants it to be (TAKT_CLOCK).
+/// The user's choice of clock (TAKT_CLOCK).
 enum class ClockChoice : std::uint8_t { automatic, counter, monotonic };
 
-/// Tells what the clock of the process reads and turns ticks into ns since it was started. The processor's counter is
-/// used where it is invariant and keeps within 50 ppm of CLOCK_MONOTONIC_RAW; its rate is measured in under 1 ms at
-/// the start and again over ever longer spans while running. Each better rate holds from then on, joined without a
-/// step. Where the processor tells the rate (aarch64), that one holds, and each measurement only bounds its error.
+/// Reads the process's clock and converts ticks to ns since its start. Uses the processor's counter if it is invariant
+/// and within 50 ppm of CLOCK_MONOTONIC_RAW. Its rate is measured in under 1 ms at the start, and again over increasing
+/// spans. Each better rate applies from then on, without a jump. If the processor reports the rate (aarch64), that rate
+/// is used and measurements only bound its error.
 class Clock {
  public:
   static constexpr double kMaxErrorPpm = 50;
 
-  /// How readings are taken and judged; tests put their own in its place.
+  /// Functions that read and check the clocks; tests replace them.
   struct Hardware {
     std::uint64_t (*ticks)() noexcept;
     std::uint64_t (*reference_ns)() noexcept;
     bool (*invariant)(const char*& reason) noexcept;
     std::uint64_t (*monotonic_ns)() noexcept;
-    void (*leaving)() noexcept = nullptr;  ///< called before the counter is given up, so that nobody stamps by it later
-    double nominal_hz = 0;                 ///< the rate of the counter as the processor tells it; 0: it does not
+    void (*leaving)() noexcept = nullptr;  ///< called before a switch away from the counter; no later event uses it
+    double nominal_hz = 0;                 ///< counter rate reported by the processor; 0: none
   };
 
   explicit Clock(ClockChoice choice) noexcept;
   Clock(ClockChoice choice, const Hardware& hardware) noexcept;
 
-  /// Acquire: pairs with the release stores to source_, before which the origin of the clock is set.
+  /// Acquire: pairs with the release stores to source_, made after the clock's origin is set.
   ClockSource source() const noexcept { return source_.load(std::memory_order_acquire); }
-  /// Now, in ticks of `source`. Any thread.
+  /// Returns the current time, in ticks of `source`. Any thread.
   std::uint64_t ticks(ClockSource source) const noexcept {
     return source == ClockSource::counter ? hardware_.ticks() : hardware_.monotonic_ns();
   }
-  /// The first reading that counts. Any thread.
+  /// Returns the earliest valid tick value. Any thread.
   std::uint64_t first_ticks(ClockSource source) const noexcept { return segment(source, 0).from_ticks; }
-  /// ns since the start. Any thread.
+  /// Returns ns since the start. Any thread.
   std::uint64_t to_ns(ClockSource source, std::uint64_t ticks) const noexcept {
     const Segment segment = this->segment(source, ticks);
-    // Read on another core, before the clock was started?
+    // Earlier ticks were read on another core, before the clock started.
     return ticks < segment.from_ticks ? segment.base_ns : segment.to_ns(ticks);
   }
   std::uint64_t now_ns() const noexcept {
     const ClockSource source = this->source();
     return to_ns(source, ticks(source));
   }
-  /// Wall clock at the start, in ns since 1970.
+  /// Returns the wall-clock time at the start, in ns since 1970.
   std::int64_t start_unix_ns() const noexcept { return start_unix_ns_; }
 
-  /// Compares with the reference once a second or more; one thread at a time does it, others pass. Returns false if the
-  /// counter has just been found wrong: from now on source() is monotonic.
+  /// Checks against the reference if a check is due: every second, or earlier to refine the rate. One of several
+  /// concurrent callers does it. Returns false if the counter was just found wrong: source() is then monotonic.
   bool recheck() noexcept;
 
-  /// For reports. Any thread.
+  /// Returns the clock's state for reports. Any thread.
   ClockInfo info() const;
 
-  /// How ticks become ns, from some time on and until the rate was measured again.
+  /// Conversion of ticks to ns for one span of time, until the next rate.
   struct Segment {
     std::uint64_t from_ticks = 0;
     std::uint64_t until_ticks = ~std::uint64_t{0};
     std::uint64_t base_ns = 0;
-    std::uint64_t multiplier = 0;  ///< ns in a tick, times 2^32
+    std::uint64_t multiplier = 0;  ///< ns per tick, times 2^32
 
     /// \param ticks not before from_ticks.
     std::uint64_t to_ns(std::uint64_t ticks) const noexcept {
       return base_ns + static_cast<std::uint64_t>((static_cast<Wide>(ticks - from_ticks) * multiplier) >> 32U);
     }
   };
-  /// How many segments there are; they are never changed, and one that comes holds only from a little later on. Any
-  /// thread. Acquire: pairs with refine().
+  /// Returns the number of segments. Segments never change, and a new one applies slightly in the future. Any thread.
+  /// Acquire: pairs with refine().
   std::uint32_t segments() const noexcept { return segments_.load(std::memory_order_acquire); }
-  /// The segment that holds `ticks`, for loops that convert many. Any thread.
+  /// Returns the segment that contains `ticks`, for loops that convert many. Any thread.
   Segment segment(ClockSource source, std::uint64_t ticks) const noexcept {
     if (source == ClockSource::monotonic) {
       return Segment{monotonic_zero_.load(std::memory_order_relaxed), ~std::uint64_t{0},
@@ -100,7 +100,7 @@ class Clock {
   struct Anchor {
     std::uint64_t ticks = 0;
     std::uint64_t ns = 0;
-    std::uint64_t window = 0;  // ticks in which both readings were taken: bounds the error of the pair
+    std::uint64_t window = 0;  // ticks between the two counter readings: bounds the error of the pair
   };
   static constexpr std::uint64_t kRefineAheadNs = 20'000'000;
   Anchor anchor() const noexcept;
@@ -117,18 +117,18 @@ class Clock {
 
   Hardware hardware_;
   std::atomic<ClockSource> source_{ClockSource::monotonic};
-  // The reading of the system's clock that was taken when it began to be used, and the time then; before source_.
+  // System clock reading and time at the switch to it; stored before source_.
   std::atomic<std::uint64_t> monotonic_zero_{0};
   std::atomic<std::uint64_t> monotonic_base_ns_{0};
   std::array<Segment, 16> segment_;
   std::atomic<std::uint32_t> segments_{1};
   Anchor first_;
-  Anchor last_;  // of the re-checks; only touched while checking_
+  Anchor last_;  // of the last re-check; accessed only while checking_
   std::atomic<bool> checking_{false};
-  std::atomic<std::uint64_t> next_check_ns_{0};  // on the reference
-  std::uint64_t next_refine_ns_ = 10'000'000;    // age of the clock at which its rate is measured again
+  std::atomic<std::uint64_t> next_check_ns_{0};  // on the reference clock
+  std::uint64_t next_refine_ns_ = 10'000'000;    // clock age at the next rate measurement
   std::atomic<double> error_ppm_{0};
-  std::atomic<double> worst_error_ppm_{0};            // of the time before that
+  std::atomic<double> worst_error_ppm_{0};            // worst bound before the current one
   std::atomic<std::uint64_t> monotonic_raw_zero_{0};  // the reference when monotonic_zero_ was read
   std::atomic<const char*> reason_{""};
   std::atomic<std::uint64_t> fallbacks_{0};
@@ -137,18 +137,18 @@ class Clock {
   double resolution_ns_ = 0;
 };
 
-/// Tells the times of the events of one thread, one after the other, on the axis of Clock::to_ns and to the same
-/// nanosecond. From one event to the next the way is short and mostly needs 64 bits only: that is the fast way.
+/// Converts the events of one thread, in order, to Clock::to_ns() times, exact to the ns. The fast path covers short
+/// distances between events with 64-bit arithmetic.
 class ClockConverter {
  public:
-  /// \param last_ticks of the event before the first.
+  /// \param last_ticks time of the event before the first.
   ClockConverter(const Clock& clock, ClockSource source, std::uint64_t last_ticks) noexcept
       : clock_(&clock), source_(source) {
     start_at(last_ticks);
   }
 
-  /// Goes on from `last_ticks`, for another block of events: mostly it stands there, and the clock's rate is the same
-  /// still. What has been stamped by then lies before the time from which a better rate will hold (Clock::refine).
+  /// Continues from `last_ticks` with another block of events: usually the position and the rate are unchanged. A
+  /// better rate applies only to later events (Clock::refine).
   TAKT_ALWAYS_INLINE void go_on(ClockSource source, std::uint64_t last_ticks) noexcept {
     const bool stands_here = last_ticks == this->last_ticks() && last_ticks - origin_ticks_ < kFarthest / 2;
     if (TAKT_LIKELY(stands_here && source == source_ && segments_ == clock_->segments())) { return; }
@@ -156,7 +156,8 @@ class ClockConverter {
     start_at(last_ticks);
   }
 
-  /// \param event one with a time; each is asked for once, in order.
+  /// Converts the next event.
+  /// \param event has a time; convert each event once, in order.
   TAKT_ALWAYS_INLINE std::uint64_t ns_of(Event event) noexcept {
     const std::uint64_t at = event >> kCodeBits;
     const std::uint64_t step = at - last_;
@@ -168,8 +169,8 @@ class ClockConverter {
     way_ += step * multiplier_;
     return last_ns();
   }
-  /// The time from one event to the next, where both are near, so that it is less than 2^32 ns. Else returns false and
-  /// nothing changes.
+  /// Computes the time between two events, if both are near, so that it is less than 2^32 ns. Otherwise returns false
+  /// and changes nothing.
   TAKT_ALWAYS_INLINE bool length_of(Event begin, Event end, std::uint64_t& ns) noexcept {
     const std::uint64_t at = end >> kCodeBits;
     const std::uint64_t step = (begin >> kCodeBits) - last_;
@@ -187,24 +188,24 @@ class ClockConverter {
   std::uint64_t last_ns() const noexcept { return origin_ns_ + (way_ >> 32U); }
 
  private:
-  // So that the way stays below 2^23 ticks, of which a block of events takes half, and its product below 2^64.
+  // Keeps the distance below 2^23 ticks, of which a block of events takes half, and its product below 2^64.
   static constexpr std::uint64_t kLongestStep = (std::uint64_t{1} << 16U) - 1;
   static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 23U;
   static_assert(kLongestStep * kBlockEvents < kFarthest / 2, "a block of short steps stays near");
-  static constexpr std::uint64_t kLargestMultiplier = std::uint64_t{1} << 41U;  // a clock of 2 MHz
+  static constexpr std::uint64_t kLargestMultiplier = std::uint64_t{1} << 41U;  // 2 MHz clock
 
   void start_at(std::uint64_t ticks) noexcept;
   void go_far(Event event) noexcept;
 
   const Clock* clock_;
   ClockSource source_;
-  std::uint32_t segments_ = 0;  // that the clock had
+  std::uint32_t segments_ = 0;  // number of the clock's segments at the start
   std::uint64_t origin_ticks_ = 0;
   std::uint64_t origin_ns_ = 0;
-  std::uint64_t last_ = 0;          // time of the last event as an event has it; differences wrap into the long way
-  std::uint64_t way_ = 0;           // from origin_ns_ to the last event, in ns times 2^32
-  std::uint64_t multiplier_ = 0;    // ns times 2^32 a tick
-  std::uint64_t longest_step_ = 0;  // in ticks; a longer one, or a step back, takes the long way
+  std::uint64_t last_ = 0;        // time of the last event, as stored in events; wrapped differences take the slow path
+  std::uint64_t way_ = 0;         // from origin_ns_ to the last event, in ns times 2^32
+  std::uint64_t multiplier_ = 0;  // ns per tick, times 2^32
+  std::uint64_t longest_step_ = 0;  // in ticks; longer or negative steps take the slow path
 };
 
 }  // namespace detail

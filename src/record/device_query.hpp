@@ -8,7 +8,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Asks for several results of a stream in a row.
+/// Queries several results of a stream in one batch.
 class DeviceQuery {
  public:
   explicit DeviceQuery(StreamRef stream) noexcept : stream_(stream) {}

@@ -20,7 +20,7 @@ LossKind loss_of(Elapsed::State state) noexcept {
                                            : LossKind::device_failed;
 }
 
-/// What a region of Kind::wait at this place waits for.
+/// Returns what a region of Kind::wait at `node` waits for.
 Exposed::For waits_for(const Node* node) noexcept {
   return Exposed::what([node](std::string_view& name, Kind& kind) mutable noexcept {
     if (node->parent == nullptr) { return false; }  // the root is no region
@@ -81,12 +81,12 @@ bool DeviceQueue::make_space(Recorder& recorder, StreamRef stream) noexcept {
 
 bool DeviceQueue::opened(std::uint32_t id, const DeviceBegin& begin) noexcept {
   for (Open& open : open_) {
-    if (open.id.load(std::memory_order_acquire) != 0) { continue; }  // pairs with take(), which has emptied it
+    if (open.id.load(std::memory_order_acquire) != 0) { continue; }  // pairs with take(), which freed it
     open.begin = begin;
     open.id.store(id, std::memory_order_release);  // pairs with take()
     return true;
   }
-  begin.release();  // deeper than anything that is timed
+  begin.release();  // nested deeper than the maximum timed
   return false;
 }
 
@@ -104,7 +104,7 @@ StreamRef DeviceQueue::stream_of(std::uint32_t id) noexcept {
 bool DeviceQueue::take(std::uint32_t id, DeviceBegin& begin) noexcept {
   for (Open& open : open_) {
     std::uint32_t expected = id;
-    // Claimed first, so that nobody else reads or replaces the begin. Acquire: pairs with opened().
+    // Claims the entry first, so that no other thread reads or replaces it. Acquire: pairs with opened().
     if (!open.id.compare_exchange_strong(expected, kClaimed, std::memory_order_acquire)) { continue; }
     begin = open.begin;
     open.id.store(0, std::memory_order_release);  // pairs with opened()
@@ -141,7 +141,7 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
     lanes_.set(lanes + 1);
     return lane;
   }
-  // As many streams as there are lanes: an idle one changes its stream.
+  // All lanes are in use: gives an idle one to this stream.
   for (Lane* lane : lane_) {
     if (lane->head != lane->tail) { continue; }
     lane->stream = stream;
@@ -153,7 +153,7 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
 
 void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool warmup, const DeviceBegin& begin,
                         const DeviceBegin& end) noexcept {
-  Lane* lane = lane_with_space(begin.stream);  // it may have filled up while the region was open
+  Lane* lane = lane_with_space(begin.stream);  // it may have filled while the region was open
   if (TAKT_UNLIKELY(lane == nullptr) && make_space(recorder, begin.stream)) { lane = lane_with_space(begin.stream); }
   if (lane == nullptr) {
     recorder.device_skipped(node->key, series);
@@ -182,7 +182,7 @@ void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
   if (Lane* lane = find(stream)) {
     poll_lane(recorder, *lane, true);
   } else {
-    poll(recorder, true);  // which may leave a lane for it
+    poll(recorder, true);  // may free a lane
   }
 }
 
@@ -215,8 +215,7 @@ void DeviceQueue::take_in(Recorder& recorder, Lane& lane, bool all) noexcept {
     lane.head = drain(lane.head, tail, look);
   } while (all && lane.head != before);
   if (lane.head == tail || stream.ops->in_order) { return; }
-  // Most streams finish in order, so that mostly the rest is pending, too. One question further on finds what came out
-  // of order.
+  // Most streams finish in order, so the rest is probably pending. One extra query finds results out of order.
   if (!all) {
     const std::uint32_t behind = tail - lane.head - 1;
     if (behind != 0) { look(lane.head + 1 + lane.probe++ % behind); }
@@ -243,7 +242,7 @@ void DeviceQueue::settle(Recorder& recorder, Lane& lane, Span& span, Elapsed res
   node->end_write(position);
   if (device == nullptr) { tree.count(loss_of(result.state), node->key); }
   if (device != nullptr && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) {
-    trace(recorder, lane, span);  // before the row is told: with this it may be whole
+    trace(recorder, lane, span);  // before the row's result, which may complete the row
   }
   if (span.series != nullptr) {
     span.series->device_done(tree, recorder.outbox(), span.row, node,
@@ -255,7 +254,7 @@ void DeviceQueue::settle(Recorder& recorder, Lane& lane, Span& span, Elapsed res
   pending_.set(pending_.own() - 1);
 }
 
-/// A span has resolved while a time line is recorded: where it lies.
+/// Records the device times of a resolved span while a time line is recorded.
 TAKT_COLD void DeviceQueue::trace(const Recorder& recorder, const Lane& lane, const Span& span) noexcept {
   Outbox* outbox = recorder.outbox();
   if (outbox == nullptr) { return; }
@@ -263,7 +262,7 @@ TAKT_COLD void DeviceQueue::trace(const Recorder& recorder, const Lane& lane, co
   outbox->put(place_of(recorder, lane, span, seen), Record::Type::device_span);
 }
 
-/// Of a span whose marks have been reached, and are still held.
+/// Reads the device times of a span whose events have completed and are not released yet.
 DeviceQueue::Seen DeviceQueue::check_span(StreamRef stream, const Span& span, const Clock& clock) noexcept {
   Seen seen;
   seen.at_ns = clock.now_ns();
@@ -282,7 +281,7 @@ DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lan
   record.key = span.node->key;
   record.waits_for = static_cast<std::uint64_t>(waits_for(span.node));
   record.thread = recorder.thread();
-  // The begin may be from before the time line.
+  // The start may precede the recording of the time line.
   if (submitted.begin_ns != 0 && submitted.end_ns != 0 && seen.placed) {
     record.line = seen.begin.line;
     record.begin_ns = seen.begin.ns;

@@ -20,57 +20,56 @@ class Clock;
 class Recorder;
 class StepSeries;
 
-/// Where a device span began.
+/// Start of a device span.
 struct DeviceBegin {
   StreamRef stream;
   Mark mark = 0;
-  bool marked = false;             ///< false: no mark could be taken, so that the span is skipped
-  std::uint64_t submitted_ns = 0;  ///< while tracing: not after the mark was recorded
-  /// Takes a mark on `stream`.
+  bool marked = false;             ///< false: no device event could be recorded; the span is skipped
+  std::uint64_t submitted_ns = 0;  ///< while tracing: a time not later than the event's submission
+  /// Records a device event on `stream`.
   static DeviceBegin now(StreamRef stream, const Clock& clock, bool begins) noexcept;
-  /// The same while a time line is recorded.
+  /// Like now(), while a time line is recorded.
   static DeviceBegin traced(StreamRef stream, const Clock& clock, bool begins) noexcept;
   void release() const noexcept {
     if (marked) { stream.ops->release(stream.handle, mark); }
   }
 };
 
-/// The device spans of one thread: of regions still open, and, in one ring a stream, those whose result has not come.
-/// Never waits. Same threads as Recorder.
+/// The device spans of one thread: starts of open regions, and a ring of unresolved spans per stream. Never blocks.
+/// Same thread rules as Recorder.
 class DeviceQueue {
  public:
-  static constexpr std::uint32_t kPending = 1024;  ///< a stream; a span beyond is skipped and counted
-  static constexpr std::uint32_t kAskedAt = 32;  ///< spans pending on a stream, from which on the end of a region asks
+  static constexpr std::uint32_t kPending = 1024;  ///< per stream; further spans are skipped and counted
+  static constexpr std::uint32_t kAskedAt = 32;    ///< pending spans on a stream from which region ends poll
   static constexpr unsigned kStreams = 64;
   static constexpr unsigned kOpen = Tree::kMaxDepth;
   static constexpr std::uint32_t kClaimed = 0xFFFFFFFF;
 
   explicit DeviceQueue(MemoryBudget& budget) noexcept : budget_(budget) {}
 
-  /// Whether another span on `stream` can be waited for.
+  /// Returns true if another span on `stream` can be queued.
   bool has_space(StreamRef stream) noexcept { return lane_with_space(stream) != nullptr; }
-  /// Where there is none: takes in what is ready. Whether there is room then.
+  /// Takes ready results to free space. Returns true if there is space then.
   bool make_space(Recorder& recorder, StreamRef stream) noexcept;
-  /// Keeps the begin of region `id`. Takes over the mark; returns false, having released it, where there is no room.
+  /// Stores the start of region `id` and takes ownership of its event. Returns false and releases the event if there is
+  /// no space.
   bool opened(std::uint32_t id, const DeviceBegin& begin) noexcept;
-  /// The stream of region `id`, whose begin stays where it is. Any thread that may end the region.
+  /// Returns the stream of region `id`, whose start stays stored. Any thread that may end the region.
   StreamRef stream_of(std::uint32_t id) noexcept;
-  /// Takes the begin of region `id`, once. Any thread.
+  /// Removes and returns the start of region `id`; succeeds once. Any thread.
   bool take(std::uint32_t id, DeviceBegin& begin) noexcept;
-  /// Gives up the begins of all open regions.
+  /// Drops the starts of all open regions.
   void forget_open() noexcept;
-  /// The region of `node` lies between two marks; its result is waited for. Takes over both marks. Nothing may be
-  /// unfolded.
+  /// Queues a span between two device events for `node` and takes ownership of both. REQUIRES: all events are folded.
   void ended(Recorder& recorder, Node* node, StepSeries* series, bool warmup, const DeviceBegin& begin,
              const DeviceBegin& end) noexcept;
 
-  /// Takes in results that are ready, of every stream. `all`: all of them, also those of a stream that come out of
-  /// order.
+  /// Takes ready results of all streams. `all`: also results that are ready out of order.
   void poll(Recorder& recorder, bool all) noexcept;
-  /// All of one stream; of every one where that has no lane.
+  /// Takes all ready results of one stream; of every stream if it has no lane.
   void poll(Recorder& recorder, StreamRef stream) noexcept;
-  /// The same for one stream, at the end of a region inside a step, where kAskedAt spans are pending there: questions
-  /// share the driver's locks with launches. Not where the device had nothing when it was asked last (PollBackoff).
+  /// Polls one stream at the end of a region inside a step, if at least kAskedAt spans are pending: queries share the
+  /// driver's locks with launches. Backs off after polls without results (PollBackoff).
   void poll_if_due(Recorder& recorder, StreamRef stream) noexcept;
   void drop(Recorder& recorder) noexcept;
 
@@ -78,7 +77,7 @@ class DeviceQueue {
 
  private:
   struct Open {
-    std::atomic<std::uint32_t> id{0};  // 0: free; no region stands at place 0 of an arena, or at kClaimed
+    std::atomic<std::uint32_t> id{0};  // 0: unused; no region has id 0 or kClaimed
     DeviceBegin begin;
   };
   struct Span {
@@ -90,7 +89,7 @@ class DeviceQueue {
     bool warmup = false;
     bool done = false;
   };
-  /// When the marks of a span were submitted; 0: not known.
+  /// Host times at which a span's events were submitted, in ns; 0: unknown.
   struct Submitted {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
@@ -98,7 +97,7 @@ class DeviceQueue {
   struct Times {
     Submitted of[kPending];
   };
-  /// Where the marks of a span lie, and when that was seen.
+  /// Device times of a span's events, and the host time at which they were read.
   struct Seen {
     std::uint64_t at_ns = 0;
     bool placed = false;
@@ -106,8 +105,8 @@ class DeviceQueue {
     DevicePlace end;
   };
   struct Lane {
-    StreamRef stream;        // another one only while the ring is empty
-    Times* times = nullptr;  // made while a time line is recorded
+    StreamRef stream;        // changes only while the ring is empty
+    Times* times = nullptr;  // allocated while a time line is recorded
     std::uint32_t head = 0;
     std::uint32_t tail = 0;
     std::uint32_t probe = 0;
@@ -124,7 +123,7 @@ class DeviceQueue {
   static Seen check_span(StreamRef stream, const Span& span, const Clock& clock) noexcept;
   static DeviceSpanRecord place_of(const Recorder& recorder, const Lane& lane, const Span& span,
                                    const Seen& seen) noexcept;
-  /// nullptr: there is none for another span.
+  /// nullptr: no space for another span.
   Lane* lane_with_space(StreamRef stream) noexcept;
 
   MemoryBudget& budget_;
@@ -134,22 +133,22 @@ class DeviceQueue {
   Counter pending_;
 };
 
-/// Adds the length of a span.
+/// Adds a span of `ns` to the summary.
 void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* budget) noexcept;
 
-/// See max_in_flight(). Drivers are said to hold about 1 000 entries a stream, kernels of the program among them.
+/// See max_in_flight(). Drivers reportedly queue about 1 000 entries per stream, including the program's kernels.
 constexpr std::uint32_t kRecordsInFlight = 256;
 extern std::atomic<std::uint32_t> records_in_flight;
 
-/// The kinds of devices of this process that have something to report, in the order in which their streams were first
-/// seen. Any thread.
+/// The process's device kinds that have something to report, in the order in which their streams were first seen. Any
+/// thread.
 class DeviceKinds {
  public:
-  static constexpr unsigned kMax = 16;  ///< further ones are timed, but have no place in reports
+  static constexpr unsigned kMax = 16;  ///< further ones are timed, but missing from reports
   void add(const DeviceOps* ops) noexcept;
-  /// From now on `hook` is called when a kind is first seen, on the thread that does.
+  /// Sets a hook that is called when a kind is first seen, on the thread that sees it.
   void on_new(bool (*hook)() noexcept) noexcept { hook_.store(hook, std::memory_order_release); }  // pairs with add()
-  /// nullptr beyond the last one.
+  /// Returns nullptr after the last kind.
   const DeviceOps* at(unsigned index) const noexcept {
     return index < kMax ? ops_[index].load(std::memory_order_acquire) : nullptr;  // pairs with add()
   }

@@ -10,35 +10,34 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// Beside begins and ends there are events without a time. What they say stands in their upper bits and in the next
-// word.
+// Events without a time: their data is in the upper bits and in the next word.
 inline constexpr Event kFirstTimelessCode = kBeginCode + 4032;
-inline constexpr Event kItemsCode = kFirstTimelessCode;        ///< upper bits: place of the begin; next word: amount
-inline constexpr Event kBytesCode = kFirstTimelessCode + 1;    ///< likewise
+inline constexpr Event kItemsCode = kFirstTimelessCode;  ///< upper bits: place of the region's begin; next word: amount
+inline constexpr Event kBytesCode = kFirstTimelessCode + 1;    ///< same layout
 inline constexpr Event kSkippedCode = kFirstTimelessCode + 2;  ///< upper bits: key index
 static_assert(kBeginCode + kMaxKeys <= kFirstTimelessCode, "every key needs a begin code");
 
-/// The first of the two words that add an amount to the open region `id`; the amount is the other.
+/// Returns the first of the two words that add an amount to the open region `id`; the amount is the second.
 constexpr Event amount_event(std::uint32_t id, Amount what) noexcept {
   return Event{id} << kCodeBits | (what == Amount::items ? kItemsCode : kBytesCode);
 }
-/// A region of `key` was entered and not timed.
+/// Returns the event for a region of `key` that was entered but not timed.
 constexpr Event skipped_event(KeyIndex key) noexcept { return Event{key} << kCodeBits | kSkippedCode; }
 
-/// Whether `event` is a begin or an end.
+/// Returns true for begin and end events.
 constexpr bool has_time(Event event) noexcept { return (event & kCodeMask) < kFirstTimelessCode; }
-/// The key that `event` begins a region of; kNoKey where it is no begin.
+/// Returns the key of a begin event; kNoKey for other events.
 constexpr KeyIndex started_key(Event event) noexcept {
   const Event code = event & kCodeMask;
   return code >= kBeginCode && has_time(event) ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
 }
 
-/// Events of one thread, side by side as its arena has them. Does not own the words.
+/// Consecutive events of one thread, in its arena. Does not own the words.
 struct EventRun {
   const Event* words = nullptr;
-  std::uint32_t count = 0;     ///< of words
-  std::uint32_t place = 0;     ///< in the arena, of the first word
-  std::uint64_t position = 0;  ///< of the first word among all of its thread
+  std::uint32_t count = 0;     ///< number of words
+  std::uint32_t place = 0;     ///< arena index of the first word
+  std::uint64_t position = 0;  ///< number of the first word among all words of its thread
 
   std::uint32_t end() const noexcept { return place + count; }
   std::uint64_t position_of(std::uint64_t at) const noexcept { return position + (at - place); }
@@ -49,8 +48,8 @@ struct EventRun {
   }
 };
 
-/// What visit_events() calls. A visitor has functions of its own in place of those that it needs; each returns whether
-/// to go on. `place` is where the event stands in its arena; a region's `id` is the place of its begin.
+/// Callbacks of visit_events(). A visitor hides the functions it needs; each returns false to stop. `place` is the
+/// event's index in its arena; a region's `id` is the place of its begin.
 struct EventVisitor {
   bool begin(std::uint64_t /*place*/, Event /*event*/, std::uint64_t /*key*/) noexcept { return true; }
   bool end(std::uint64_t /*place*/, Event /*event*/, std::uint32_t /*id*/) noexcept { return true; }
@@ -58,17 +57,17 @@ struct EventVisitor {
     return true;
   }
   bool skipped(std::uint64_t /*place*/, std::uint64_t /*key*/) noexcept { return true; }
-  static constexpr bool kTakesLeaves = false;  ///< whether leaf() is to be called
-  /// A begin that its own end follows at once; where it is no begin at all, `key` is no key's number. True: it is done
-  /// with both. False: they come as any others.
+  static constexpr bool kTakesLeaves = false;  ///< true: call leaf()
+  /// Handles a begin directly followed by its end. `key` is out of range if the first event is no begin. Returning
+  /// false passes both events to the other functions.
   bool leaf(std::uint64_t /*place*/, Event /*begin*/, Event /*end*/, std::uint64_t /*key*/) noexcept { return false; }
 };
 
-/// Goes through `run`: the one place that tells the words of events apart. An event that the run cuts is left out.
-/// Returns the place of the event at which the visitor stopped; run.end() if it did not.
+/// Decodes the events of `run` for `visitor`. Skips an event that is cut at the end of the run. Returns the place at
+/// which the visitor stopped; run.end() if it did not.
 template <class Visitor>
 TAKT_ALWAYS_INLINE std::uint32_t visit_events(const EventRun& run, Visitor&& visitor) {
-  // One number for the place and the event leaves the compiler enough registers.
+  // One variable for both the place and the event leaves the compiler enough registers.
   const auto place_0 = reinterpret_cast<std::uintptr_t>(run.words) - run.place * sizeof(Event);
   const auto word_at = [place_0](std::uint64_t place) noexcept {
     return __atomic_load_n(reinterpret_cast<const Event*>(place_0 + place * sizeof(Event)), __ATOMIC_RELAXED);
@@ -103,12 +102,12 @@ TAKT_ALWAYS_INLINE std::uint32_t visit_events(const EventRun& run, Visitor&& vis
   return run.end();
 }
 
-/// Whether an event of `run` begins the region `id`.
+/// Returns true if an event of `run` begins the region `id`.
 inline bool begins_among(const EventRun& run, std::uint32_t id) noexcept {
   return id >= run.place && id < run.end() && started_key(run.words[id - run.place]) != kNoKey;
 }
 
-/// Whether an event of `run` ends the region `id`.
+/// Returns true if an event of `run` ends the region `id`.
 inline bool ends_among(const EventRun& run, std::uint32_t id) noexcept {
   struct Search : EventVisitor {
     explicit Search(std::uint32_t wanted) noexcept : id(wanted) {}

@@ -7,7 +7,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The hot one. What it uses at each event stands in registers.
+/// Hot visitor: all state it needs per event stays in registers.
 struct Fold::Plain : EventVisitor {
   static constexpr bool kTakesLeaves = true;
 
@@ -48,12 +48,12 @@ struct Fold::Plain : EventVisitor {
   Tree& tree;
   ClockConverter& converter;
   const EventRun& run;
-  const std::uint64_t before;  // position of place 0, as if the run began there
+  const std::uint64_t before;  // position of place 0, as if the run started there
 };
 
-/// While some open regions were stamped by a clock that is not trusted any more.
+/// Used while open regions have timestamps from a clock that is no longer trusted.
 struct Fold::Careful : EventVisitor {
-  /// \param started_too nor are those to be timed that begin here.
+  /// \param started_too regions that begin in this run are discarded too.
   Careful(Fold& owner, const EventRun& events, bool started_too) noexcept
       : fold(owner), run(events), discards(started_too) {}
 
@@ -116,14 +116,14 @@ TAKT_COLD std::uint32_t Fold::place_of_end(const EventRun& run, const Notices::N
         : run(all), converter(at), end_there(notice) {}
     bool begin(std::uint64_t place, Event event, std::uint64_t /*key*/) noexcept { return is_before(place, event); }
     bool end(std::uint64_t place, Event event, std::uint32_t /*id*/) noexcept { return is_before(place, event); }
-    /// Whether the event comes before the end on the other thread.
+    /// Returns true if the event precedes the end on the other thread.
     bool is_before(std::uint64_t place, Event event) noexcept {
       const std::uint64_t ns = converter.ns_of(event);
       if (ns != end_there.ns) { return ns < end_there.ns; }
       return begins_among(run.from(static_cast<std::uint32_t>(place)), end_there.id);
     }
     const EventRun& run;
-    ClockConverter converter;  // a copy: the events are yet to be folded
+    ClockConverter converter;  // a copy: the events are not folded yet
     const Notices::Notice& end_there;
   };
   return visit_events(run, Search(run, converter_, end));
@@ -134,7 +134,7 @@ TAKT_COLD void Fold::count_unmatched(std::uint64_t word) noexcept {
   unmatched_ |= std::uint64_t{1} << word;
 }
 
-/// In a copy, what the owner has folded since it was taken (see Tree::copy_for_replay).
+/// Returns true if a copy already contains what the owner folded later (see Tree::copy_for_replay).
 bool Fold::is_there_already(const Node* node) const noexcept { return node->version.get() / 2 > tree_.position(); }
 
 TAKT_COLD void Fold::add_amount(std::uint64_t position, std::uint32_t id, Amount what, std::uint64_t amount) noexcept {

@@ -16,40 +16,40 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Events that a thread has recorded and not folded yet, with all that is needed to fold them elsewhere.
+/// Recorded events of a thread that are not folded yet, with the state needed to fold them elsewhere.
 struct Unfolded {
   std::uint64_t last_ticks = 0;
-  std::uint64_t position = 0;  ///< number of the first event, counted from the thread's start
+  std::uint64_t position = 0;  ///< number of the first event since the thread's start
   ClockSource source = ClockSource::counter;
-  std::uint32_t place = 0;  ///< in the arena, of the first event
+  std::uint32_t place = 0;  ///< arena index of the first event
   std::uint32_t count = 0;
   std::array<Event, kBlockEvents> event{};
   Tree::State state;
-  Notices::List ended;  ///< on other threads
+  Notices::List ended;  ///< regions ended by other threads
 
   EventRun run() const noexcept { return {event.data(), count, place, position}; }
 };
 
-/// Adds the events of one thread to `tree`: the one place that knows what they mean. Neither is owned.
+/// Adds the events of one thread to `tree`: the only code that interprets them. Owns neither argument.
 class Fold {
  public:
-  /// \param ruler stands at the event before the first; in the end, at the last one.
+  /// \param converter positioned at the event before the first; afterwards at the last one.
   Fold(Tree& tree, ClockConverter& converter) noexcept : tree_(tree), converter_(converter) {}
 
-  /// \param run at most one block.
+  /// Folds events of at most one block.
   void add(const EventRun& run) noexcept;
-  /// For a reader, who also has to see regions end on other threads between these events.
+  /// Folds for a reader, including regions that other threads ended between these events.
   void add(const Unfolded& unfolded) noexcept;
-  /// The same for events that were stamped by a clock which is not trusted any more: what they begin is not to be
-  /// timed.
+  /// Folds events with timestamps of a clock that is no longer trusted: regions that begin here are not timed.
   void add_untrusted(const EventRun& run) noexcept;
-  /// Where in `run` a region ends that has ended on another thread: behind all that was stamped before, and behind its
-  /// own begin, where both were stamped at the same reading. Left before that begin it would stay open for ever.
+  /// Returns the place in `run` at which a region ended by another thread ends: after all events with earlier
+  /// timestamps, and after its own begin if both have the same timestamp. Placed before its begin, it would stay open
+  /// forever.
   std::uint32_t place_of_end(const EventRun& run, const Notices::Notice& end) const noexcept;
 
-  /// The node of the region that ended last; nullptr if none did, or none that was open.
+  /// Returns the node of the region that ended last; nullptr if none did or it was not open.
   Node* last_ended() const noexcept { return last_ended_; }
-  /// Which of the events were ends that no open region matched: a bit each, of the events of the last run.
+  /// Returns which events of the last run were ends without an open region, one bit per event.
   std::uint64_t unmatched() const noexcept { return unmatched_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Making a Histogram small. Here, as a Timer with books of its own, which is all header, never does that.
+// Packs a Histogram. Not in the header, because a header-only Timer never packs.
 
 #include <takt/histogram.hpp>
 
@@ -12,8 +12,8 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// What each() visits; nullptr without memory. The owner may add meanwhile, so that there may be more than was
-/// measured.
+/// Packs the buckets that each() visits; returns nullptr without memory. The owner may add concurrently, so the second
+/// pass may see more data than the first: then retries.
 TAKT_COLD Histogram::Packed* Histogram::packed_copy() const noexcept {
   for (;;) {
     std::size_t size = 0;
@@ -49,7 +49,7 @@ TAKT_COLD Histogram::Packed* Histogram::packed_copy() const noexcept {
 }
 
 TAKT_COLD void Histogram::copy_packed(const Histogram& other) noexcept {
-  // Pairs with copy(), pack().
+  // Pairs with copy() and pack().
   Packed* const packed = other.packed_.load(std::memory_order_acquire) == nullptr ? other.packed_copy() : nullptr;
   if (packed == nullptr) {
     copy(other);

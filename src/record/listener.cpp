@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kMaxListeners = 8;
 
-// A slot belongs to one listener for ever: a region that is open when its listener goes may still report its end.
+// A slot keeps its listener forever: an open region may still report its end after the listener was removed.
 struct Slot {
   Listener listener;
   std::atomic<bool> begins{false};
@@ -62,7 +62,7 @@ bool add_listener(const Listener& listener) noexcept {
   if (slot == used) { detail::g_slots[slot].listener = listener; }
   detail::g_slots[slot].begins.store(true, std::memory_order_release);  // pairs with report_begin(), like the next
   if (slot == used) { detail::g_used.store(slot + 1, std::memory_order_release); }
-  // Pairs with nothing: the loads of the mode are relaxed, so that a begin may come before the listener is heard of.
+  // Pairs with nothing: the mode is loaded relaxed, so a region may begin before its thread sees the listener.
   detail::mode().fetch_or(detail::kModeListening, std::memory_order_release);
   return true;
 }

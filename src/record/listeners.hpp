@@ -7,7 +7,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Tells the listeners that a region begins. Returns a set of those that were told, for report_end(). Any thread.
+/// Reports a region's begin to the listeners. Returns the set of listeners called, for report_end(). Any thread.
 unsigned report_begin(const Key& key) noexcept;
 void report_end(unsigned reported, const Key& key) noexcept;
 

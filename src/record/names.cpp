@@ -25,7 +25,7 @@ KeyTable make_table() noexcept { return KeyTable(); }
 KeyTable& key_table() noexcept { return made_once<make_table>(); }
 
 KeyTable::KeyTable() noexcept {
-  // By pointer: static initialisation of this library need not have run before the first region.
+  // Pointers, because this library's static initialisation may run after the first region.
   static constexpr const Key* kPredefined[] = {&Epoch, &Batch, &Forward, &Backward, &Comm, &IO, &Other, &kOverflow};
   for (auto& entry : entry_) { entry.store(&kOverflow, std::memory_order_relaxed); }
   for (const Key* key : kPredefined) {
@@ -54,11 +54,11 @@ KeyIndex KeyTable::add(std::string_view name, std::uint64_t hash, Kind kind) noe
     const KeyIndex index = full ? kNoKey : insert(name, hash, kind);
     if (index != kNoKey) { return index; }
   }
-  // Without the lock: the handler that hears of it may use keys of its own.
+  // Reports after unlocking: the error handler may use keys itself.
   if (!full) {
     without_memory_.fetch_add(1, std::memory_order_relaxed);
-    report_error("keys.memory", Words("no memory is left for the key \"", RepairedName(name),
-                                      "\"; what is timed with it counts as \"(overflow)\" until there is some."));
+    report_error("keys.memory", Words("out of memory for the key \"", RepairedName(name),
+                                      "\"; its regions count as \"(overflow)\" until memory is available."));
     return kNoKey;
   }
   refused_.fetch_add(1, std::memory_order_relaxed);
@@ -67,19 +67,19 @@ KeyIndex KeyTable::add(std::string_view name, std::uint64_t hash, Kind kind) noe
   return kOverflowKey;
 }
 
-/// kNoKey without memory. Under the lock.
+/// Adds a key; returns kNoKey without memory. Requires the lock.
 KeyIndex KeyTable::insert(std::string_view name, std::uint64_t hash, Kind kind) noexcept {
   const auto index = static_cast<KeyIndex>(count_);
-  // The entry keeps the hash of the name as given, so that the same odd name is found again.
+  // The entry keeps the hash of the original name, so that the same invalid name is found again.
   char* copy = ::strdup(RepairedName(name).c_str());
-  // By malloc, as an operator new of the program may use a key, too.
+  // Uses malloc because the program's operator new may itself use keys.
   void* const place = copy == nullptr ? nullptr : std::malloc(sizeof(Key));
   if (place == nullptr) {
     std::free(copy);
     return kNoKey;
   }
   const Key* const key = ::new (place) Key(PredefinedKey::make(copy, kind, index, hash));
-  ++count_;  // first, as another thread may fork here: the child takes the next number
+  ++count_;  // set first: if another thread forks here, the child takes the next number
   entry_[index].store(key, std::memory_order_release);  // pairs with entry()
   std::uint32_t at = static_cast<std::uint32_t>(hash) % kSlots;
   while (slot_[at].load(std::memory_order_relaxed) != kNoKey) { at = (at + 1) % kSlots; }
@@ -91,21 +91,21 @@ void KeyTable::check_kind(KeyIndex index, Kind kind) noexcept {
   if (index == kOverflowKey || entry(index).kind() == kind) { return; }
   if (in_conflict_[index].exchange(true, std::memory_order_relaxed)) { return; }
   conflicts_.fetch_add(1, std::memory_order_relaxed);
-  report_error("key_kind",
-               Words("the key \"", entry(index).name(), "\" was given as ", to_string(kind), " after it was given as ",
-                     to_string(entry(index).kind()), "; the first holds. Declare the key once, in a header."));
+  report_error("key_kind", Words("the key \"", entry(index).name(), "\" was declared as ", to_string(kind),
+                                 " after it was declared as ", to_string(entry(index).kind()),
+                                 "; the first kind is used. Declare the key once, in a header."));
 }
 
 KeyIndex KeyTable::resolve(const Key& key) noexcept {
   if (key.index() != kNoKey) { return key.index(); }
   if (key.predefined_index() != kNoKey) { return key.predefined_index(); }
   const KeyIndex index = named(key.name() == nullptr ? "" : key.name(), key.hash(), key.kind());
-  if (index == kNoKey) { return kOverflowKey; }  // for now: the next use asks for memory again
+  if (index == kNoKey) { return kOverflowKey; }  // temporary: the next use retries the allocation
   key.cache_index(index);
   return index;
 }
 
-/// Registers the name if it is new. kNoKey without memory.
+/// Finds the name, or registers it. Returns kNoKey without memory.
 KeyIndex KeyTable::named(std::string_view name, std::uint64_t hash, Kind kind) noexcept {
   KeyIndex index = find(hash);
   if (index == kNoKey) {
@@ -168,15 +168,15 @@ TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t ha
       added = at + 1;
     }
   }
-  // Without the lock: the handler that hears of it may give metrics of its own.
+  // Reports after unlocking: the error handler may record metrics itself.
   if (added != 0) {
     report_repaired("metric_name", "metric", name);
     return added;
   }
   if (!full) {
     without_memory_.fetch_add(1, std::memory_order_relaxed);
-    report_error("metrics.memory", Words("no memory is left for the name of the metric \"", RepairedName(name),
-                                         "\"; what is given for it is dropped until there is some."));
+    report_error("metrics.memory", Words("out of memory for the name of the metric \"", RepairedName(name),
+                                         "\"; its values are dropped until memory is available."));
     return 0;
   }
   refused_.fetch_add(1, std::memory_order_relaxed);
@@ -185,7 +185,7 @@ TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t ha
   return 0;
 }
 
-/// nullptr without memory. In one piece by malloc, as an operator new of the program may give a metric, too.
+/// Returns nullptr without memory. Uses one malloc() because the program's operator new may itself record metrics.
 const MetricNames::Entry* MetricNames::make(std::string_view name, std::uint64_t hash) noexcept {
   const RepairedName repaired(name);
   const std::string_view its = repaired;
@@ -201,7 +201,7 @@ std::string_view MetricNames::name(std::uint64_t number) const noexcept {
   // Acquire: pairs with add().
   const Entry* entry =
       number == 0 || number > 2 * kMaxNames ? nullptr : slot_[number - 1].load(std::memory_order_acquire);
-  return entry == nullptr ? "(no name)" : entry->name;  // a metric that was dropped has none
+  return entry == nullptr ? "(no name)" : entry->name;  // a dropped metric has no name
 }
 
 }  // namespace detail

@@ -14,15 +14,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The numbers and names of the process's keys. Lives for ever; entries are never removed. Any thread.
+/// Numbers and names of the process's keys. Lives forever; entries are never removed. Any thread.
 class KeyTable {
  public:
   KeyTable() noexcept;
 
-  /// The number of `key`; registers it at first use (a lock and an allocation). kOverflowKey where there are too many,
-  /// or, until there is some, no memory.
+  /// Returns the number of `key`; the first use registers it (a lock and an allocation). kOverflowKey if there are too
+  /// many keys, or while no memory is available.
   KeyIndex resolve(const Key& key) noexcept;
-  /// The key of a name made at run time, see takt::key().
+  /// Returns the key for a name made at run time, see takt::key().
   const Key& intern(std::string_view name, Kind kind) noexcept;
 
   const char* name(KeyIndex index) const noexcept { return entry(index).name(); }
@@ -30,10 +30,10 @@ class KeyTable {
   const Key& entry(KeyIndex index) const noexcept {
     return *entry_[index].load(std::memory_order_acquire);  // pairs with insert()
   }
-  /// How many keys there are beyond the bound, and how many names came with two kinds.
+  /// Number of keys refused at the limit, and number of names declared with two kinds.
   std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
   std::uint64_t conflicts() const noexcept { return conflicts_.load(std::memory_order_relaxed); }
-  /// How often there was no memory for a key.
+  /// Number of failed allocations for keys.
   std::uint64_t without_memory() const noexcept { return without_memory_.load(std::memory_order_relaxed); }
 
  private:
@@ -48,7 +48,7 @@ class KeyTable {
   std::atomic<const Key*> entry_[kMaxKeys] = {};
   std::atomic<KeyIndex> slot_[kSlots] = {};
   std::atomic<bool> in_conflict_[kMaxKeys] = {};
-  std::uint32_t count_ = 0;  // under a RegistrationLock
+  std::uint32_t count_ = 0;  // guarded by RegistrationLock
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> conflicts_{0};
   std::atomic<std::uint64_t> without_memory_{0};
@@ -56,11 +56,11 @@ class KeyTable {
 
 KeyTable& key_table() noexcept;
 
-/// Names of metrics and their numbers. Numbers are found without a lock once a name is known. Any thread.
+/// Numbers of metric names. Known names are found without a lock. Any thread.
 class MetricNames {
  public:
   static constexpr std::uint32_t kMaxNames = 1024;
-  /// 0, counted, where there are too many names, or, until there is some, no memory.
+  /// Returns the name's number. Returns 0, counted, if there are too many names or while no memory is available.
   std::uint64_t number(std::string_view name) noexcept;
   std::string_view name(std::uint64_t number) const noexcept;
   std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
@@ -77,7 +77,7 @@ class MetricNames {
   std::uint64_t find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept;
 
   std::atomic<const Entry*> slot_[2 * kMaxNames] = {};
-  std::uint32_t count_ = 0;  // under a RegistrationLock
+  std::uint32_t count_ = 0;  // guarded by RegistrationLock
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> without_memory_{0};
 };

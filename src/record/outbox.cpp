@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// The word of a futex is what the atomic holds.
+/// The futex word is the atomic's value.
 long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value, const timespec* max) noexcept {
   static_assert(sizeof(word) == sizeof(std::uint32_t), "an atomic word is a word");
   return ::syscall(SYS_futex, &word, what | FUTEX_PRIVATE_FLAG, value, max, nullptr, 0);
@@ -43,7 +43,7 @@ void Alarm::wait(std::chrono::milliseconds max) noexcept {
   state_.compare_exchange_strong(asleep, kQuiet, std::memory_order_acquire);  // pairs with ring()
 }
 
-/// Keeps errno: the program may be about to read it.
+/// Keeps errno, which the program may read next.
 void Alarm::wake() noexcept {
   const int before = errno;
   futex(state_, FUTEX_WAKE, 1, nullptr);
@@ -59,7 +59,7 @@ void OutboxPool::set_limit(std::size_t bytes) noexcept {
   if (reserved_.load(std::memory_order_acquire) != 0) { (void)reserve(); }  // pairs with reserve()
 }
 
-/// Has memory for as many blocks as the limit is, or for half as many, and so on, where there is less.
+/// Allocates memory up to the limit; on failure tries half as much, and so on.
 bool OutboxPool::reserve() noexcept {
   const std::lock_guard<std::mutex> lock(growing_);
   const std::size_t reserved = reserved_.load(std::memory_order_relaxed);

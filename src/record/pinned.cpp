@@ -12,8 +12,8 @@ namespace {
 
 std::atomic<bool> g_pinned{false};
 
-/// Runs while the library is loaded, on the thread that holds the loader's lock. At the first use it would be too
-/// late: the thread that loads may wait for one that uses Takt, and that one would wait for the lock.
+/// Runs while the library is loaded, on the thread that holds the loader's lock. The first use would be too late: the
+/// loading thread may wait for one that uses Takt, which would wait for the lock.
 __attribute__((constructor)) void pin_when_loaded() { pin_library(); }
 
 }  // namespace
@@ -25,7 +25,7 @@ void pin_library() noexcept {
   const bool known = ::dladdr1(reinterpret_cast<const void*>(&g_pinned), &info, &found, RTLD_DL_LINKMAP) != 0;
   const auto* const object = static_cast<const link_map*>(found);
   const bool is_program = !known || object == nullptr || object->l_name == nullptr || object->l_name[0] == '\0';
-  // The loader finds by this name what it has loaded by it. The handle is never closed.
+  // The loader finds a loaded library by this name. The handle is never closed.
   const bool pinned = is_program || ::dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
   g_pinned.store(pinned, std::memory_order_relaxed);
 }

@@ -7,9 +7,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Keeps the library or plug-in that Takt's code is in from being unloaded: threads that have recorded call into it
-/// when they end, and Takt's own run in it. Happens when it is loaded; here once more, if there was no memory then.
-/// Nothing for a program.
+/// Prevents unloading of the library or plug-in that contains Takt: threads that recorded call into it when they end,
+/// and Takt's own threads run in it. Done at load time; here again if memory was short then. Does nothing for a
+/// program.
 void pin_library() noexcept;
 
 }  // namespace detail

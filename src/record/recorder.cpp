@@ -29,7 +29,7 @@ bool Sampling::takes(KeyIndex key, std::uint32_t every) noexcept {
 
 bool ReportedRegions::add(std::uint32_t id, unsigned listeners) noexcept {
   for (auto& place : place_) {
-    // Acquire: pairs with the release half of the exchange in take(), which has emptied the place.
+    // Acquire: pairs with the release half of the exchange in take(), which freed the slot.
     if (place.load(std::memory_order_acquire) != 0) { continue; }
     place.store(id << 8U | listeners, std::memory_order_release);  // pairs with the acquire in take()
     return true;
@@ -41,7 +41,7 @@ unsigned ReportedRegions::take(std::uint32_t id) noexcept {
   for (auto& place : place_) {
     std::uint32_t value = place.load(std::memory_order_acquire);  // pairs with the release in add()
     if (value == 0 || value >> 8U != id) { continue; }
-    // Release: pairs with the acquire in add(), which may fill the place again.
+    // Release: pairs with the acquire in add(), which may fill the slot again.
     if (place.compare_exchange_strong(value, 0, std::memory_order_acq_rel)) { return value & 0xFFU; }
   }
   return 0;
@@ -55,10 +55,10 @@ namespace {
 
 constexpr std::uint64_t kRecheckNs = 1'000'000;
 
-/// Never freed. nullptr where there is no memory.
+/// Returns memory that is never freed, or nullptr.
 void* new_arena() noexcept {
   static std::atomic<bool> first_is_taken{false};
-  // Loaders before glibc 2.35 and Linux 5.10 align nothing to more than a page, which compilers do not know.
+  // Loaders before glibc 2.35 and Linux 5.10 align to one page at most, which compilers do not know.
   auto first = reinterpret_cast<std::uintptr_t>(&first_arena);
   asm("" : "+r"(first));
   if ((first & kArenaMask) == 0 && !first_is_taken.exchange(true, std::memory_order_relaxed)) { return &first_arena; }
@@ -119,7 +119,7 @@ void Recorder::detach_thread() noexcept {
   store_cursor(kPastEnd);
 }
 
-/// Appends an event of one word or two that does not begin a region; folds it at once where there is no room for it.
+/// Appends an event of one or two words that does not begin a region; folds it immediately if there is no space.
 void Recorder::record(const Event* events, unsigned count) noexcept {
   if (Event* const at = space_for(count)) {
     for (unsigned word = 0; word < count; ++word) { put(at + word, events[word]); }
@@ -136,7 +136,7 @@ void Recorder::record(const Event* events, unsigned count) noexcept {
   if (full_ && count == 1 && last_ended_ != nullptr) { give_place(static_cast<std::uint32_t>(events[0] & kCodeMask)); }
 }
 
-/// Begins a region at the time that `stamp` gives once there is room. 0 where there is none.
+/// Begins a region at the time `stamp` returns, called once space is found. Returns 0 without space.
 template <class Stamp>
 Region Recorder::begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept {
   Event* const at = space_for(1);
@@ -171,14 +171,13 @@ void Recorder::end_step(Region region, Event* at) noexcept {
   take_end(region);
 }
 
-/// Folds the end of `region`, which has just been recorded, and does what it brings with it.
+/// Folds the end of `region`, just recorded, and handles its device span and step.
 TAKT_ALWAYS_INLINE void Recorder::take_end(Region region) noexcept {
   fold();
   if (Node* const node = last_ended_) { region_ended(region, node); }
 }
 
-/// What an end brings with it that is more than its time: a mark on its stream, a poll of its device, and the row of
-/// its step.
+/// Handles a region's end beyond its time: records a device event, polls its device, and ends its step's row.
 TAKT_ALWAYS_INLINE void Recorder::region_ended(Region region, Node* node) noexcept {
   if (TAKT_UNLIKELY((region & kRegionUnusual) != 0)) { device_region_ended(region, node); }
   if (rows_.is_step(node) && tree_.step().id == region_id(region)) { step_ended(node); }
@@ -194,8 +193,8 @@ void Recorder::step_ended(Node* batch) noexcept {
   if (TAKT_UNLIKELY(device_pending())) { poll(); }
   rows_.ended(batch);
   tree_.step_reported();
-  // By the clock's own time, as the reference takes longer to read than a short step's row to write. A clock that
-  // stands still is found by the collector.
+  // Uses the event's own time, because reading the reference takes longer than writing a short step's row. The
+  // collector detects a clock that has stopped.
   const std::uint64_t now_ns = tree_.step().end_ns;
   if (now_ns - rechecked_ns_ >= kRecheckNs) {
     rechecked_ns_ = now_ns;
@@ -221,14 +220,14 @@ Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
     begin.release();
   }
   if (node != nullptr) { region_ended(region & ~kRegionUnusual, node); }
-  // The fold may have found that the clock is another one.
+  // The fold may have switched the clock.
   const Region next = begin_at(key, flags | (device ? kRegionUnusual : 0),
                                [this, source, ticks]() noexcept { return source == source_.own() ? ticks : now(); });
   if (device) { device_opened(next, shared); }
   return next;
 }
 
-/// The key that an open region was begun with. Its begin stays where it is.
+/// Returns the key of an open region, from its begin.
 KeyIndex Recorder::key_of(std::uint32_t id) const noexcept { return started_key(arena_.event[id]); }
 
 Region Recorder::innermost(KeyIndex key, bool tolerant) noexcept {
@@ -257,14 +256,14 @@ bool Recorder::is_open(Region region) noexcept {
 bool Recorder::has_just_started(Region region) noexcept {
   const Event* const begin = &arena_.event[region_id(region)];
   const Event* const end = own_cursor();
-  // Between them, in one block, is all that has happened since, and nothing of it is folded.
+  // Between the two, in one block, are all events since the begin, none folded.
   const bool near =
       begin >= folded_.own() && begin < end && place_of(begin) / kBlockEvents == place_of(end - 1) / kBlockEvents;
   return near && !notices_.any() && !ends_among(run_of(begin, end), region_id(region));
 }
 
 void Recorder::count_loss(LossKind kind, KeyIndex key) noexcept {
-  fold();  // a Change takes the number of the next event to be folded
+  fold();  // a Change uses the number of the next event to fold
   const Change change(*this);
   tree_.count(kind, key);
 }
@@ -289,7 +288,7 @@ void Recorder::amount(Region region, Amount what, std::int64_t amount) noexcept 
 }
 
 void Recorder::skip(KeyIndex key) noexcept {
-  if (notices_.any()) { fold(); }  // this event has no time by which to tell what came first
+  if (notices_.any()) { fold(); }  // a skipped event has no time to order it by
   const Event event = skipped_event(key);
   record(&event, 1);
 }
@@ -310,7 +309,7 @@ void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step
   MetricRecord record;
   record.name = name;
   record.value = value;
-  fold();  // the step that is open is known only then
+  fold();  // updates the open step
   record.step = step != nullptr ? *step : rows_.current_step();
   record.ns = clock_.to_ns(source_.own(), now());
   box->put_metric(record);
@@ -338,14 +337,14 @@ void Recorder::recycle() noexcept {
   sampling_.forget();
 }
 
-// Where a thread writes its next event.
+// Chooses where a thread writes its next event.
 namespace {
 
 static_assert(Tree::kMaxOpen == kBlocks * (kBlockEvents - kBlockFirst), "as many as there are places");
 
 }  // namespace
 
-/// Returns where to write; nullptr without room, with nothing left to fold.
+/// Returns where to write. Returns nullptr without space; then all events are folded.
 Event* Recorder::space_for(unsigned events) noexcept {
   Event* at = own_cursor();
   if (TAKT_LIKELY(has_space(at, events))) { return at; }
@@ -358,11 +357,11 @@ Event* Recorder::space_for(unsigned events) noexcept {
   return has_space(at, events) ? at : nullptr;
 }
 
-/// Goes to the first block in which no open region began: its places may be used again.
+/// Moves to the first block in which no open region began: its places can be reused.
 void Recorder::next_block() noexcept {
   if (TAKT_UNLIKELY(full_)) { return; }
   const std::size_t block = free_block();
-  if (block == kBlocks) {  // a region began in each of them and is open: begin_between()
+  if (block == kBlocks) {  // an open region began in each block; see begin_between()
     full_ = true;
     taken_ = taken_places();
     return;
@@ -373,7 +372,7 @@ void Recorder::next_block() noexcept {
   set_own_cursor(start);
 }
 
-/// Of open regions, those given up included.
+/// Visits open regions, including dropped ones.
 template <class Use>
 void Recorder::each_open_id(Use use) const noexcept {
   const auto use_one = [&use](std::uint32_t id) {
@@ -384,15 +383,14 @@ void Recorder::each_open_id(Use use) const noexcept {
   for (unsigned index = 0; index < tree_.late(); ++index) { use_one(tree_.late_frame(index).id()); }
 }
 
-/// The places at which open regions began, those given up included: a bit each.
+/// Returns the places at which open regions began, including dropped ones, one bit each.
 Recorder::Places Recorder::taken_places() const noexcept {
   Places taken{};
   each_open_id([&taken](std::uint32_t id) { taken[id / kBlockEvents] |= std::uint64_t{1} << (id % kBlockEvents); });
   return taken;
 }
 
-/// Returns the first block in which no open region began; kBlocks if there is none, after regions that were given up
-/// have been dropped.
+/// Returns the first block in which no open region began, or kBlocks. Forgets dropped regions first if necessary.
 std::size_t Recorder::free_block() noexcept {
   constexpr unsigned kAtOnce = Tree::kMaxLate / 16;
   static_assert(kBlocks == 64, "a bit a block");
@@ -406,10 +404,10 @@ std::size_t Recorder::free_block() noexcept {
   }
 }
 
-/// Begins a region at a place between others that are open, as no block is free; folded at once. 0: no place is,
-/// either.
+/// Begins a region at a place between open regions because no block is free; folds it immediately. Returns 0 if no
+/// place is free.
 TAKT_COLD Region Recorder::begin_between(KeyIndex key, std::uint64_t ticks) noexcept {
-  constexpr std::uint64_t kEmpty = (std::uint64_t{1} << kBlockFirst) - 1;  // places that are not in use
+  constexpr std::uint64_t kEmpty = (std::uint64_t{1} << kBlockFirst) - 1;  // places not in use
   std::size_t block = 0;
   while (block < kBlocks && ~(taken_[block] | kEmpty) == 0) { ++block; }
   if (block == kBlocks) {
@@ -427,7 +425,7 @@ TAKT_COLD Region Recorder::begin_between(KeyIndex key, std::uint64_t ticks) noex
   return reinterpret_cast<Region>(at);
 }
 
-/// While no block is free, places are given back one by one, as all events are folded at once.
+/// Frees one place while no block is free: all events are folded immediately.
 TAKT_COLD void Recorder::give_place(std::uint32_t id) noexcept {
   taken_[id / kBlockEvents] &= ~(std::uint64_t{1} << (id % kBlockEvents));
   full_ = taken_[id / kBlockEvents] != 0;

@@ -23,13 +23,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Which regions of a key are timed, where that is one in so many. A small table by key: with more sampled keys than
-/// it has room for, some share a place and take turns in it, which only makes sampling start again. One thread.
+/// Selects one in so many regions of a key to be timed. A small table by key: extra keys share an entry, which only
+/// restarts their sampling. Not thread-safe.
 class Sampling {
  public:
-  /// Whether this is the one in `every` regions of `key` to be timed. The first one is.
+  /// Returns true for one in `every` regions of `key`, starting with the first.
   bool takes(KeyIndex key, std::uint32_t every) noexcept;
-  /// Starts again.
+  /// Restarts sampling.
   void forget() noexcept { key_ = {}; }
 
  private:
@@ -38,120 +38,118 @@ class Sampling {
   std::array<KeyIndex, kPlaces> key_{};
 };
 
-/// The open regions of a thread of whose begin listeners were told, and which listeners. Its thread adds; any thread
-/// takes, and of several that take the same region one gets it.
+/// Open regions of a thread whose begin was reported, with their listeners. The owner adds; any thread takes. If
+/// several take the same region, one gets it.
 class ReportedRegions {
  public:
-  /// \param listeners a bit each, the lowest eight. False where more regions are open than are timed.
+  /// \param listeners one bit each, the lowest eight. Returns false if more regions are open than are timed.
   bool add(std::uint32_t id, unsigned listeners) noexcept;
-  /// The listeners that were told of the region `id`; 0 if none was, or another thread has taken it.
+  /// Returns the listeners of region `id`; 0 if none, or if another thread took it.
   unsigned take(std::uint32_t id) noexcept;
-  /// Its thread has ended.
+  /// Clears the entries after the thread ended.
   void forget() noexcept;
 
  private:
-  std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> place_{};  // id of a region << 8 | listeners; 0: free
+  std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> place_{};  // id of a region << 8 | listeners; 0: unused
 };
 
-/// A cursor without room that belongs to no arena: of a thread that has given its recorder back.
+/// A cursor without space, in no arena: for a thread that has returned its recorder.
 inline Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
 
-/// All that one thread records into. Leaked on purpose and used again by later threads.
-/// Owner thread only, unless a function says otherwise; of a thread that has ended, the thread that holds Registry's
-/// collect lock.
+/// Everything that one thread records into. Leaked on purpose and reused by later threads. Owner thread only, unless
+/// stated otherwise. After the thread ended: the thread that holds Registry's collect lock.
 class Recorder {
  public:
-  /// The bytes that a recorder takes from the memory budget. Only the first page of its arena counts, because the rest
-  /// is touched only if regions stay open for long. With pages of 64 KiB that is the whole arena.
+  /// Returns the memory a recorder takes from the budget, in bytes. Counts only the first page of its arena, because
+  /// the rest is touched only if regions stay open for long. With pages of 64 KiB that is the whole arena.
   static std::size_t bytes(std::size_t page_bytes) noexcept;
-  /// nullptr where there is no memory.
+  /// Returns nullptr without memory.
   static Recorder* create(Clock& clock, Shared& shared, std::uint32_t generation) noexcept;
-  /// The recorder whose arena `address` points into.
+  /// Returns the recorder whose arena contains `address`.
   static Recorder* of(std::uintptr_t address) noexcept {
-    const std::uintptr_t arena = (address - 1) & ~kArenaMask;  // a full arena's cursor is one past it
+    const std::uintptr_t arena = (address - 1) & ~kArenaMask;  // the cursor of a full arena is one past its end
     return reinterpret_cast<Recorder*>(reinterpret_cast<const Arena*>(arena)->event[0]);
   }
 
-  /// Makes this the recorder of the calling thread, and no longer.
+  /// Attaches this recorder to the calling thread, or detaches it.
   void attach(std::uint32_t thread, std::uint64_t warmup) noexcept;
   void detach_thread() noexcept;
 
   Region begin(KeyIndex key, Region flags) noexcept;
   Region begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept;
   void end(Region region) noexcept;
-  /// The same for a region of which nothing is to be noted.
+  /// Ends a region without flags.
   void end_plain(Region region) noexcept;
-  /// The same for a step with no other flag, of the calling thread, by the processor's counter.
-  /// \param at the thread's cursor, with room.
+  /// Ends a step without other flags, begun by the calling thread, with the processor's counter.
+  /// \param at the thread's cursor, with space.
   void end_step(Region region, Event* at) noexcept;
-  /// Remembers which listeners were told of the begin of a region, and tells once. Taking: any thread. False without
-  /// room.
+  /// Stores which listeners saw a region's begin; they are taken once. Taking: any thread. Returns false without space.
   bool reported(Region region, unsigned listeners) noexcept { return reported_.add(region_id(region), listeners); }
   unsigned take_reported(Region region) noexcept { return reported_.take(region_id(region)); }
-  /// The device mark at which a region began. Any thread.
+  /// Takes the device event at which a region began. Any thread.
   bool take_device(Region region, DeviceBegin& begin) noexcept { return devices_.take(region_id(region), begin); }
-  /// The stream of an open region that has one. Any thread that may end it.
+  /// Returns the stream of an open region that has one. Any thread that may end it.
   StreamRef stream_of(Region region) noexcept { return devices_.stream_of(region_id(region)); }
-  /// A device span that began on another thread ends here, at `node` of this tree. Takes over both marks.
+  /// Queues a device span that began on another thread and ends at `node` of this tree. Takes ownership of both events.
   void add_device(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
     devices_.ended(*this, node, nullptr, false, begin, end);
   }
-  /// The place of `key` inside `around`, or, where that is nullptr, inside the region that is open.
+  /// Returns the node of `key` below `around`, or, if that is nullptr, below the open region.
   Node* child(Node* around, KeyIndex key) noexcept;
-  /// A device span without host time, between two marks at `node`. Takes over both.
+  /// Queues a device span without host time, between two events, at `node`. Takes ownership of both.
   void add_span(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
     device_ended(node, begin, end);
   }
   Region lap(Region region, KeyIndex key, Region flags) noexcept;
-  /// The innermost open region of `key`; 0 if there is none, which counts as a loss unless `tolerant`.
+  /// Returns the innermost open region of `key`; 0 if none, which is counted unless `tolerant`.
   Region innermost(KeyIndex key, bool tolerant) noexcept;
   void count_loss(LossKind kind, KeyIndex key) noexcept;
-  /// Whether `region`, which began here, has not ended.
+  /// Returns true if `region`, begun on this thread, has not ended.
   bool is_open(Region region) noexcept;
-  /// Whether `region`, which began here, is so new that it is open for sure: without a fold, which the end needs
-  /// anyway.
+  /// Returns true if `region`, begun on this thread, is so recent that it must be open. Avoids a fold, which the end
+  /// does anyway.
   bool has_just_started(Region region) noexcept;
-  /// A begin and an end as a Scope makes them, to measure what they cost.
+  /// Records a begin and an end like a Scope, to measure their cost.
   void plain_pair(KeyIndex key) noexcept;
   void amount(Region region, Amount what, std::int64_t amount) noexcept;
   void skip(KeyIndex key) noexcept;
-  /// Whether this is the one in `every` regions of `key` to be timed.
+  /// Returns true for one in `every` regions of `key`.
   bool sampled(KeyIndex key, std::uint32_t every) noexcept { return sampling_.takes(key, every); }
   void add(KeyIndex key, std::uint64_t length_ns) noexcept;
   void metric(std::uint64_t name, double value, const std::int64_t* step) noexcept;
-  /// Whether a metric without a step of its own has number 0 here, although there are steps on other threads.
+  /// Returns true if a metric without a step gets number 0 here although other threads have steps.
   bool lacks_steps() const noexcept { return !rows_.has_step() && shared_.series.has_any(); }
   void set_step(std::int64_t step) noexcept { rows_.set_step(step); }
 
-  /// Folds what has been recorded; afterwards there is room for a few events.
+  /// Folds recorded events; afterwards there is space for a few more.
   void fold() noexcept;
-  /// Takes in device results that are ready. `all`: asks for every one, not only for the oldest.
+  /// Takes ready device results. `all`: polls all, not only the oldest.
   void poll(bool all = false) noexcept { devices_.poll(*this, all); }
-  /// Of one stream, all.
+  /// Takes all ready results of one stream.
   void poll(StreamRef stream) noexcept {
     fold();
     devices_.poll(*this, stream);
   }
   void poll_if_due(StreamRef stream) noexcept { devices_.poll_if_due(*this, stream); }
   bool device_pending() const noexcept { return devices_.pending() != 0; }
-  /// Asks devices for results on behalf of the owner, which takes them in later. Any thread.
+  /// Returns the queue, to query devices on behalf of the owner, which takes the results later. Any thread.
   DeviceQueue& devices() noexcept { return devices_; }
-  /// Gives up device results that are still pending, counted.
+  /// Drops pending device results and counts them.
   void drop_devices() noexcept { devices_.drop(*this); }
 
-  /// Another thread has ended `region`, which belongs to this one. Any thread.
+  /// Leaves a notice that another thread ended `region` of this one. Any thread.
   bool leave_notice(std::uint32_t id, std::uint64_t end_ns) noexcept { return notices_.leave(id, end_ns); }
 
-  /// Copies what is not folded yet. Any thread that keeps the owner from ending meanwhile (Registry's lock).
+  /// Copies the unfolded events. Any thread that prevents the owner from ending meanwhile (Registry's lock).
   void copy(Unfolded& copy) const noexcept {
     while (!try_copy(copy, kCopyTries)) {}
   }
-  /// The same, `tries` times at most: false where the owner has folded each time meanwhile.
+  /// Like copy(), with at most `tries` attempts: returns false if the owner folded during each.
   bool try_copy(Unfolded& copy, unsigned tries) const noexcept;
   static constexpr unsigned kCopyTries = 64;
 
-  /// Guards all that the owner does except for a plain begin or end. An operator new of the program that the recorder
-  /// calls may have regions: those that need the slow way see nested(), and leave the recorder alone.
+  /// Guards everything the owner does except a plain begin or end. The program's operator new, called by the recorder,
+  /// may use regions itself: those that need the slow path see nested() and skip the recorder.
   class ReentryGuard {
    public:
     explicit ReentryGuard(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
@@ -168,17 +166,17 @@ class Recorder {
     const bool before_;
   };
 
-  /// Returns whether the owner is at work here: its own allocation has called the program.
+  /// Returns true if the owner is inside the recorder: its own allocation called the program.
   bool is_inside() const noexcept { return inside_.own(); }
 
-  /// Around whatever copy() must see whole, or not at all: it takes no copy between two numbers that differ.
+  /// Guards changes that copy() must see completely or not at all: it retries if the sequence number changed.
   class Write {
    public:
     TAKT_ALWAYS_INLINE explicit Write(Recorder& recorder) noexcept : sequence_(recorder.sequence_) {
       sequence_.add(1);
-#if !defined(__SANITIZE_THREAD__)  // which does not know fences, and does not need this one
-      // Pairs with the acquire of each event in copy(): one that is written from here on, also behind this block, must
-      // not be seen before the number. Other fields are stored with release themselves.
+#if !defined(__SANITIZE_THREAD__)  // does not support fences, and does not need this one
+      // Pairs with the acquire of each event in copy(): an event written from here on, also after this scope, must not
+      // be seen before the number. Other fields are stored with release.
       std::atomic_thread_fence(std::memory_order_release);
 #endif
     }
@@ -190,7 +188,7 @@ class Recorder {
     Counter& sequence_;
   };
 
-  /// Around a change of the tree that no event stands for: it gets a position of its own, so that readers see it whole.
+  /// Guards a change of the tree without an event: it gets its own position, so that readers see it completely.
   class Change {
    public:
     explicit Change(Recorder& recorder) noexcept : recorder_(recorder), write_(recorder) {
@@ -205,10 +203,11 @@ class Recorder {
     Write write_;
   };
 
-  /// A device span that was asked for is not taken; `series`: the one whose open step misses it, may be nullptr.
+  /// Counts a device span that was requested but not recorded. `series`: the one whose open step misses it; may be
+  /// nullptr.
   void device_skipped(TreeKey key, StepSeries* series) noexcept;
 
-  /// A region that began with `opener` has ended on this thread: for the time line.
+  /// Records a region that began with `opener` and ended on this thread, for the time line.
   void trace_elsewhere(const Recorder& opener, Region region, KeyIndex key, std::uint64_t begin_ns,
                        std::uint64_t end_ns) noexcept;
 
@@ -221,16 +220,16 @@ class Recorder {
   std::uint32_t generation() const noexcept { return generation_; }
   /// Acquire: pairs with detach_thread().
   bool owner_alive() const noexcept { return home_.load(std::memory_order_acquire) != &parked_; }
-  /// Whether regions were given up as forgotten that report_forgotten_regions() has not told.
+  /// Returns true if regions were dropped that report_forgotten_regions() has not reported.
   bool has_unreported() const noexcept { return has_unreported_; }
   void forget_unreported() noexcept { has_unreported_ = false; }
-  /// Says on stderr which regions were given up. Any thread.
+  /// Reports the dropped regions on stderr. Any thread.
   void report_forgotten_regions(const KeyTable& keys);
-  /// Gives up regions that are still open, counted as not ended. Of a thread that has ended.
+  /// Drops regions that are still open, counted as not ended. Requires that the thread has ended.
   void drop_open() noexcept;
-  /// What passed in the last `ns` is in no region that is open.
+  /// Excludes the last `ns` from all open regions.
   void leave_out(std::uint64_t ns) noexcept;
-  /// Forgets everything; for the next thread. Nothing may be open or pending.
+  /// Clears everything for the next thread. Nothing may be open or pending.
   void recycle() noexcept;
 
  private:
@@ -259,13 +258,13 @@ class Recorder {
   std::size_t free_block() noexcept;
   Region begin_between(KeyIndex key, std::uint64_t ticks) noexcept;
   void give_place(std::uint32_t id) noexcept;
-  /// Where events go on.
+  /// Returns the converter, positioned at the last event.
   ClockConverter& converter() noexcept {
     converter_.go_on(source_.own(), last_ticks_.own());
     return converter_;
   }
   std::uint32_t place_of(const Event* event) const noexcept { return static_cast<std::uint32_t>(event - arena_.event); }
-  /// What stands from `from` to `to`, the next to be folded.
+  /// Returns the events from `from` to `to`, the next to fold.
   EventRun run_of(const Event* from, const Event* to) const noexcept {
     return {from, static_cast<std::uint32_t>(to - from), place_of(from), position_.own()};
   }
@@ -285,17 +284,17 @@ class Recorder {
   Shared& shared_;
   std::uint32_t generation_;
   Relaxed<std::uint32_t> thread_;
-  std::atomic<Event**> home_;  // where this recorder's cursor lives: the thread's own, or parked_
+  std::atomic<Event**> home_;  // address of this recorder's cursor: the thread's own, or parked_
   Event* parked_ = nullptr;
   Counter sequence_;        // odd while folding
-  Relaxed<Event*> folded_;  // the first event not folded yet
-  Counter position_;        // events folded so far
-  Relaxed<bool> inside_;    // see Inside
+  Relaxed<Event*> folded_;  // the first unfolded event
+  Counter position_;        // number of folded events
+  Relaxed<bool> inside_;    // see ReentryGuard
   Counter last_ticks_;
   Relaxed<ClockSource> source_;
   ClockConverter converter_;
   Node* last_ended_ = nullptr;
-  bool full_ = false;  // no block is free: `taken_` says which places are not
+  bool full_ = false;  // no block is free: `taken_` has the places in use
   Places taken_{};
   Notices notices_;
   ThreadOutbox outbox_;
@@ -309,7 +308,7 @@ class Recorder {
   StepRows rows_;
 };
 
-/// Whether events are kept for a time line.
+/// True while events are kept for a time line.
 extern std::atomic<bool> tracing;
 
 }  // namespace detail

@@ -10,7 +10,7 @@
 
 #include <sched.h>
 
-// From events to the tree.
+// Folds events into the tree.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -43,13 +43,12 @@ TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(run, ticks_before, fold.unmatched()); }
 }
 
-/// How many events there are to fold: all of one block.
+/// Returns the number of events to fold, all in one block.
 TAKT_ALWAYS_INLINE std::uint32_t Recorder::unfolded() noexcept {
   return static_cast<std::uint32_t>(own_cursor() - folded_.own());
 }
 
-/// Takes regions that ended on other threads off the stack, each between what was recorded here before and after its
-/// end.
+/// Removes regions that ended on other threads from the stack, each in time order with the events recorded here.
 TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
   Notices::List ended;
   notices_.read(ended);
@@ -60,7 +59,7 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
     {
       const Write write(*this);
       Tree::Frame taken;
-      // If it has ended already, its own thread ended it at the same time, and both have counted it.
+      // If it has already ended, its own thread ended it at the same time, and both counted it.
       if (!tree_.detach(notice.id, taken)) { tree_.count(LossKind::end_without_start, TreeKey{kNoKey}); }
       full_ = false;
       notices_.remove(notice);
@@ -69,7 +68,7 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
   }
 }
 
-/// The counter has been given up: what is open or unfolded was stamped by it, and cannot be trusted.
+/// Handles the switch to another clock: open regions and unfolded events have timestamps that cannot be trusted.
 TAKT_COLD void Recorder::follow_clock() noexcept {
   const std::uint32_t count = unfolded();
   Event* const from = folded_.own();
@@ -86,7 +85,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
   rows_.break_period();
 }
 
-/// What the last fold has found out beside values.
+/// Handles results of the last fold other than values.
 TAKT_COLD void Recorder::take_news() noexcept {
   full_ = false;
   if (tree_.has_lost_step()) { rows_.lost(tree_.take_lost_step()); }
@@ -116,9 +115,9 @@ bool Recorder::try_copy(Unfolded& copy, unsigned tries) const noexcept {
     copy.source = source_.get();
     copy.place = static_cast<std::uint32_t>(from - arena_.event);
     copy.count = 0;
-    const Event* const end = arena_.event + kBlocks * kBlockEvents;  // `to` may be of another block than `from` by now
+    const Event* const end = arena_.event + kBlocks * kBlockEvents;  // `to` may be in another block than `from` by now
     for (const Event* at = from; at < to && at < end && copy.count < kBlockEvents; ++at) {
-      // So that the sequence is read after the event; pairs with the fence in Write.
+      // Acquire: the sequence is read after the event. Pairs with the fence in Write.
       copy.event[copy.count++] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     }
     tree_.save(copy.state);
@@ -129,9 +128,10 @@ bool Recorder::try_copy(Unfolded& copy, unsigned tries) const noexcept {
   return false;
 }
 
-// What a thread records for the time line.
+// Records data for the time line.
 
-/// \param ticks of the event before. \param unmatched see Fold: what ended nothing is no span.
+/// \param ticks time of the event before the run.
+/// \param unmatched see Fold: ends that ended nothing are not recorded.
 TAKT_COLD void Recorder::trace(const EventRun& run, std::uint64_t ticks, std::uint64_t unmatched) noexcept {
   Outbox* const box = outbox_.need();
   const std::size_t bytes = sizeof(EventsRecord) + run.count * sizeof(Event);
@@ -164,12 +164,12 @@ void Recorder::trace_elsewhere(const Recorder& opener, Region region, KeyIndex k
   if (Outbox* const box = outbox_.need()) { box->put(record, Record::Type::span); }
 }
 
-// Regions that outlived the next step or their thread: a line for each on stderr.
+// Reports regions that outlived the next step or their thread, one line each on stderr.
 namespace {
 
-constexpr const char* kNotEnded = "had not ended when the next step or its thread had; is its end missing?";
+constexpr const char* kNotEnded = "had not ended when the next step or its thread ended; is its end missing?";
 
-/// "Batch/Forward"; empty for the root.
+/// Returns for example "Batch/Forward"; empty for the root.
 std::string path_text(const KeyTable& keys, const Node* node) {
   if (node->parent == nullptr) { return {}; }
   const std::string above = path_text(keys, node->parent);
@@ -187,7 +187,7 @@ void warn_never_ended(const KeyTable& keys, const Node& node) {
 
 }  // namespace
 
-/// For a Timer with books of its own, which knows the library where there is one.
+/// For a header-only Timer, which calls the library if it is linked.
 TAKT_EXPORT void report_forgotten(const char* line) noexcept { report_error_once(line, line); }
 
 void Recorder::report_forgotten_regions(const KeyTable& keys) {
@@ -199,11 +199,11 @@ void Recorder::report_forgotten_regions(const KeyTable& keys) {
   }
 }
 
-// Regions that have a span on a device.
+// Handles regions with a device span.
 
 DeviceBegin Recorder::mark(StreamRef stream, bool begins) noexcept {
   const DeviceBegin none{stream, 0, false, 0};
-  // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
+  // Checks for space first, so that no event is wasted while a stream is stuck.
   if (!devices_.has_space(stream)) {
     fold();
     if (!devices_.make_space(*this, stream)) { return none; }
@@ -218,7 +218,7 @@ Region Recorder::begin_device(KeyIndex key, Region flags, StreamRef stream) noex
   return region;
 }
 
-/// Takes over the mark at which `region` (0: it has none) begins.
+/// Takes ownership of the event at which `region` (0: none) begins.
 void Recorder::device_opened(Region region, const DeviceBegin& begin) noexcept {
   if (region == 0) {
     begin.release();
@@ -244,7 +244,7 @@ void Recorder::device_region_ended(Region region, Node* node) noexcept {
   }
 }
 
-/// Takes over both marks.
+/// Takes ownership of both events.
 void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
   StepSeries* series = rows_.series_for(node);
   if (!begin.marked || !end.marked || node == tree_.overflow()) {

@@ -13,16 +13,16 @@ namespace detail {
 
 class Recorder;
 
-/// What a thread hands to the collector, as plain records. Sizes are multiples of 8. Rows and metrics come at high
-/// rates, so theirs are packed (RowRecord, PackedMetric).
+/// Plain records that a thread sends to the collector. Sizes are multiples of 8. Rows and metrics have high rates, so
+/// theirs are packed (RowRecord, PackedMetric).
 struct Record {
   enum class Type : std::uint8_t { row, amendment, metric, packed_metric, events, span, device_span };
   static constexpr int kTypes = 7;
 
-  std::uint16_t bytes = 0;  ///< of the whole record
+  std::uint16_t bytes = 0;  ///< size of the whole record
   Type type = Type::row;
   std::uint8_t flags = 0;
-  std::uint32_t series = 0;  ///< of rows and amendments
+  std::uint32_t series = 0;  ///< for rows and amendments
 };
 static_assert(sizeof(Record) == 8, "records are counted in words");
 
@@ -38,11 +38,11 @@ struct RowRecord : Record {
   std::int64_t period_ns = -1;
   std::int64_t items = 0;
 };
-/// What a row has if a device span began in it.
+/// Part of a row in which a device span began.
 struct RowDevice {
-  std::uint32_t pending = 0;  ///< device spans of this row that amendments will bring
-  std::uint32_t lost = 0;     ///< device spans of this row that are known not to come
-  std::uint64_t spans = 0;    ///< that were begun in this row, whatever becomes of them
+  std::uint32_t pending = 0;  ///< device spans of this row that amendments will report
+  std::uint32_t lost = 0;     ///< device spans of this row that are known to be missing
+  std::uint64_t spans = 0;    ///< device spans that began in this row, whatever their outcome
 };
 
 /// One column of a row.
@@ -54,13 +54,13 @@ struct CellRecord {
   std::int64_t device_ns = -1;  ///< -1: none yet
 };
 
-/// A cell in one word where it fits: 12 bits of node, 16 of calls, 36 of time, which is 68 s. Else calls are 0 in that
-/// word, and what it would have said follows in three.
+/// Encodes a cell in one word if it fits: 12 bits of node, 16 of calls, 36 of time (68 s). Otherwise calls are 0 in
+/// that word, and three words with the values follow.
 class PackedCell {
  public:
   static constexpr std::size_t kMaxWords = 4;
 
-  /// Returns the place behind it.
+  /// Returns the position after the cell.
   static std::uint64_t* put(std::uint64_t* to, const CellRecord& cell) noexcept {
     if (fits(cell)) {
       *to = word(cell.node, cell.calls, static_cast<std::uint64_t>(cell.host_ns));
@@ -72,7 +72,7 @@ class PackedCell {
     to[3] = static_cast<std::uint64_t>(cell.device_ns);
     return to + kMaxWords;
   }
-  /// The usual one, without device time: `calls` is not 0.
+  /// Writes a cell without device time, the usual case. REQUIRES: `calls` is not 0.
   static std::uint64_t* put_host(std::uint64_t* to, std::uint32_t node, std::uint64_t calls,
                                  std::uint64_t ns) noexcept {
     if (TAKT_LIKELY(((calls >> kCallBits) | (ns >> kTimeBits)) == 0)) {
@@ -81,7 +81,7 @@ class PackedCell {
     }
     return put(to, CellRecord{node, static_cast<std::uint32_t>(calls), static_cast<std::int64_t>(ns), -1});
   }
-  /// Returns the place behind it.
+  /// Returns the position after the cell.
   static const std::uint64_t* get(const std::uint64_t* from, CellRecord& cell) noexcept {
     if (from[0] != 0) {
       cell.node = static_cast<std::uint32_t>(from[0] & ((1U << kNodeBits) - 1));
@@ -111,12 +111,12 @@ class PackedCell {
   }
 };
 
-/// The outcome of one device span of a row that was handed over before.
+/// The outcome of one device span of a row that was sent before.
 struct AmendmentRecord : Record {
-  static constexpr std::uint8_t kOfBatch = 1;  ///< the Batch's own
+  static constexpr std::uint8_t kOfBatch = 1;  ///< a span of the Batch itself
   std::uint64_t node = 0;                      ///< as in CellRecord
   std::uint64_t row = 0;
-  std::int64_t device_ns = -1;  ///< -1: lost
+  std::int64_t device_ns = -1;  ///< -1: dropped
 };
 
 struct MetricRecord : Record {
@@ -125,8 +125,8 @@ struct MetricRecord : Record {
   std::int64_t step = 0;
   std::uint64_t ns = 0;  ///< on the clock of the process
 };
-/// A metric soon after another one at the same step, in two words: the first has 16 bits of size, 8 of type, 12 of
-/// name and 28 of the time since the metric before.
+/// A metric soon after another one with the same step, in two words: the first has 16 bits of size, 8 of type, 12 of
+/// name and 28 of the time since the previous metric.
 struct PackedMetric {
   static constexpr unsigned kNameBits = 12;
   static constexpr unsigned kTimeBits = 28;
@@ -141,7 +141,8 @@ struct PackedMetric {
       : head(sizeof(PackedMetric) | static_cast<std::uint64_t>(Record::Type::packed_metric) << 16U |
              metric.name << 24U | (metric.ns - before.ns) << (24U + kNameBits)),
         value(metric.value) {}
-  /// \param record one of type packed_metric. \param metric the one before, becomes this one.
+  /// \param record of type packed_metric.
+  /// \param metric the previous metric; becomes this one.
   static void get(const Record* record, MetricRecord& metric) noexcept {
     std::uint64_t head = 0;
     std::memcpy(&head, record, sizeof(head));
@@ -152,35 +153,35 @@ struct PackedMetric {
 };
 static_assert(sizeof(PackedMetric) == 16, "two words");
 
-/// Events as recorded, for the time line; followed by them.
+/// Events as recorded, for the time line; the events follow.
 struct EventsRecord : Record {
-  std::uint64_t last_ticks = 0;  ///< of the event before
+  std::uint64_t last_ticks = 0;  ///< time of the event before
   std::uint32_t source = 0;      ///< ClockSource
-  std::uint32_t place = 0;       ///< in the arena, of the first
+  std::uint32_t place = 0;       ///< arena index of the first event
 };
 /// A region that ended on another thread, for the time line.
 struct SpanRecord : Record {
   const Recorder* opener = nullptr;
-  std::uint32_t region = 0;  ///< its id there
-  std::uint32_t thread = 0;  ///< the opener's
+  std::uint32_t region = 0;  ///< its id in the opener
+  std::uint32_t thread = 0;  ///< number of the opener's thread
   std::uint64_t key = 0;
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
 };
 
-/// A device span that has resolved, for the time line. Its series is whose row it is in, kNoSeries: in none.
+/// A resolved device span, for the time line. `series` is that of its row; kNoSeries: it is in no row.
 struct DeviceSpanRecord : Record {
   static constexpr std::uint32_t kNoSeries = 0xFFFFFFFF;
   DeviceSpanRecord() noexcept { series = kNoSeries; }
-  const char* device = "";     ///< name of its backend
-  const void* line = nullptr;  ///< its time line; nullptr: it has no place there, and the rest says nothing
+  const char* device = "";     ///< name of the backend
+  const void* line = nullptr;  ///< device clock; nullptr: unknown, and the device times are invalid
   const void* stream = nullptr;
-  double begin_ns = 0;  ///< on its time line
+  double begin_ns = 0;  ///< on that device clock
   double end_ns = 0;
   double error_ns = 0;
-  std::uint64_t begin_submitted_ns = 0;  ///< both not after the mark was recorded, by the clock of the process
+  std::uint64_t begin_submitted_ns = 0;  ///< both not later than the event's submission, on the process's clock
   std::uint64_t end_submitted_ns = 0;
-  std::uint64_t seen_ns = 0;  ///< not before both were reached
+  std::uint64_t seen_ns = 0;  ///< not before both events completed
   std::uint64_t key = 0;
   std::uint64_t row = 0;
   std::uint32_t thread = 0;

@@ -14,17 +14,17 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What the recorders of a process have in common. Outlives them. Any thread.
+/// State shared by the recorders of a process. Outlives them. Any thread.
 struct Shared {
   explicit Shared(std::size_t memory_bytes) noexcept : budget(memory_bytes) {}
 
   MemoryBudget budget;
   OutboxPool outbox_pool{4U << 20U};
-  Alarm alarm;  ///< rings when outboxes fill up: the collector is not to wait for the end of its period
+  Alarm alarm;  ///< rings when outboxes fill, so that the collector does not wait for the end of its interval
   SeriesList series;
 
-  // What the figures do not contain.
-  /// Regions of an operator new of the program that a recorder called (Recorder::Inside).
+  // Counts of data missing from the results.
+  /// Regions of the program's operator new, called by a recorder (Recorder::ReentryGuard).
   std::atomic<std::uint64_t> nested{0};
   std::atomic<std::uint64_t> steps_without_rows{0};
   std::atomic<std::uint64_t> metrics_without_space{0};

@@ -14,27 +14,27 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The outbox of one thread, made when it has its first record. One thread, but for get().
+/// The outbox of one thread, created with its first record. Not thread-safe, except get().
 class ThreadOutbox {
  public:
-  /// \param shared outlives it.
+  /// \param shared must outlive it.
   explicit ThreadOutbox(Shared& shared) noexcept : shared_(shared) {}
   ~ThreadOutbox() { drop(); }
   ThreadOutbox(const ThreadOutbox&) = delete;
   ThreadOutbox& operator=(const ThreadOutbox&) = delete;
 
-  /// nullptr while there is none. Any thread; acquire, pairs with the release in make().
+  /// Returns nullptr if there is none yet. Any thread; acquire, pairs with the release in make().
   Outbox* get() const noexcept { return outbox_.load(std::memory_order_acquire); }
-  /// Makes one at need; nullptr where there is no room.
+  /// Creates the outbox if necessary; returns nullptr without memory.
   TAKT_ALWAYS_INLINE Outbox* need() noexcept {
     Outbox* const box = get();
     return TAKT_LIKELY(box != nullptr) ? box : make();
   }
-  /// Behind a row or a metric: where memory for them fills up, the collector comes before its time.
+  /// Called after a row or a metric: asks for an early collection if their memory is filling.
   void ask_for_collection(Outbox& box) noexcept {
     if (TAKT_UNLIKELY(box.take_grown())) { shared_.ask_for_collection(); }
   }
-  /// Gives it up, with what is in it: no thread reads it any more.
+  /// Deletes the outbox and its contents: no thread may read it.
   void drop() noexcept { delete outbox_.exchange(nullptr, std::memory_order_relaxed); }
 
  private:
@@ -44,40 +44,40 @@ class ThreadOutbox {
   std::atomic<Outbox*> outbox_{nullptr};
 };
 
-/// How often recording was switched on again (takt::set_enabled). A step's end that finds another number than the one
-/// before may have steps behind it that nobody saw.
+/// Number of times recording was switched on again (takt::set_enabled). If it changed since the last step's end, steps
+/// in between may not have been timed.
 extern std::atomic<std::uint64_t> switched_on;
 
-/// The rows of one thread's steps, in one series a Batch path, and the numbers of its steps. One thread.
+/// The rows of one thread's steps, one series per Batch path, and its step numbers. Not thread-safe.
 class StepRows {
  public:
-  /// \param tree of the thread; like all others not owned.
+  /// \param tree the thread's; none of the arguments is owned.
   StepRows(Tree& tree, ThreadOutbox& outbox, Shared& shared) noexcept : tree_(tree), outbox_(outbox), shared_(shared) {}
 
-  /// The number of the thread from now on.
+  /// Sets the number of the thread.
   void attach(std::uint32_t thread) noexcept { thread_ = thread; }
-  /// Another thread will use this. All series have been read for the last time.
+  /// Prepares for another thread. All series must have been read.
   void recycle() noexcept;
 
-  /// The step of `batch` has ended: makes its row.
+  /// Writes the row of the step of `batch`, which has ended.
   void ended(Node* batch) noexcept;
-  /// A Batch has ended that makes no row: neither does the time since the row before.
+  /// Handles a Batch that ended without a row: the time since the row before gets none either.
   void lost(Node* batch) noexcept;
-  /// The period that runs is on two clocks: it belongs to no row.
+  /// Discards the current period, which spans two clocks.
   void break_period() noexcept { last_series_ = nullptr; }
 
-  /// The rows in which a region of `node` that has just ended appears; nullptr: in none.
+  /// Returns the series whose row includes a region of `node` that just ended; nullptr if none.
   StepSeries* series_for(const Node* node) noexcept;
-  /// Whether the step of `node` is the last one, and has ended.
+  /// Returns true if the step of `node` is the last one and has ended.
   bool is_step(const Node* node) const noexcept {
     return node->role == Role::batch && tree_.step().node == node && !tree_.step().open;
   }
 
-  /// The number of the step that is open, else of the one that ended last, else of the first one to come.
+  /// Returns the number of the open step, else of the last one, else of the first to come.
   std::int64_t current_step() const noexcept;
-  /// Whether the thread has Batches, or was told a number.
+  /// Returns true if the thread has Batches or set_step() was called.
   bool has_step() const noexcept { return has_next_step_ || tree_.step().node != nullptr; }
-  /// Holds for the step that is open or, where none is, for the next one, of whichever Batch path it is.
+  /// Sets the number of the open step, or of the next one if none is open, for any Batch path.
   void set_step(std::int64_t step) noexcept {
     next_step_ = step;
     has_next_step_ = true;

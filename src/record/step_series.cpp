@@ -11,7 +11,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// What has ended here and began here: rows know nothing else.
+// Counts calls that both began and ended here: rows include no others.
 std::uint64_t calls_of(const Node& node) noexcept { return node.host.n() - node.away_calls.own(); }
 std::uint64_t total_of(const Node& node) noexcept { return node.host.total_ns() - node.away_ns; }
 
@@ -21,7 +21,7 @@ TAKT_ALWAYS_INLINE void StepSeries::find_columns(Tree& tree) noexcept {
   if (TAKT_UNLIKELY(seen_nodes_ != tree.nodes())) { add_columns(tree); }
 }
 
-/// Gives every path below this Batch that has none yet a column, as long as there are some.
+/// Assigns columns to new paths below this Batch until none are left.
 TAKT_COLD void StepSeries::add_columns(Tree& tree) noexcept {
   const std::uint32_t count = tree.nodes();
   for (; seen_nodes_ < count; ++seen_nodes_) {
@@ -47,7 +47,7 @@ StepSeries::Column* StepSeries::column_of(const Node* node) noexcept {
   return nullptr;
 }
 
-/// Where device values of `node` are added up.
+/// Returns the column that sums device values of `node`.
 StepSeries::Column* StepSeries::find_column(Tree& tree, const Node* node) noexcept {
   if (node == batch_) { return &own_column_; }
   Column* column = column_of(node);
@@ -138,10 +138,10 @@ void StepSeries::skip_step(Tree& tree) noexcept {
   late_ = false;
   find_columns(tree);
   keep_totals();
-  ++row_;  // device values still to come are of no row
+  ++row_;  // later device values belong to no row
 }
 
-/// In one pass the row and what the next one starts from.
+/// Writes the row and saves the next row's starting values in one pass.
 TAKT_ALWAYS_INLINE void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept {
   const Tree::Step& step = tree.step();
   const std::size_t words = (columns_ + 2) * PackedCell::kMaxWords;
@@ -173,7 +173,7 @@ TAKT_ALWAYS_INLINE void StepSeries::write_row(const Tree& tree, Outbox& outbox, 
   keep_rest();
 }
 
-/// Returns the place behind the cells.
+/// Returns the position after the cells.
 TAKT_ALWAYS_INLINE std::uint64_t* StepSeries::write_cells(std::uint64_t* to, const Tree::Step& step) noexcept {
   Column* const end = column_ + columns_;
   for (Column* at = column_; at != end; ++at) {
@@ -201,8 +201,7 @@ TAKT_ALWAYS_INLINE std::uint64_t* StepSeries::write_cells(std::uint64_t* to, con
   return TAKT_LIKELY(rest_.empty() && rest_column_.device_calls == 0) ? to : write_rest(to);
 }
 
-/// Paths without a column may lie inside each other, so that their self times are what adds up to the time of their
-/// calls. Durations that were given have none.
+/// Sums self times because paths without a column may nest. Durations that were added directly have no self time.
 StepSeries::Column StepSeries::rest_now() const noexcept {
   Column sum;
   for (const Node* node : rest_) {
@@ -231,7 +230,7 @@ TAKT_COLD void StepSeries::keep_totals() noexcept {
   keep_rest();
 }
 
-/// Brings what no column has up to this step: the rest, the items, and the Batch's own device spans.
+/// Saves the values outside of columns for the next row: the rest, the items, and the Batch's own device spans.
 TAKT_ALWAYS_INLINE void StepSeries::keep_rest() noexcept {
   if (TAKT_UNLIKELY(!rest_.empty() || rest_column_.device_calls != 0)) { rest_column_ = rest_now(); }
   last_items_ = batch_->items.own();

@@ -20,50 +20,50 @@ struct Throughput;
 
 namespace detail {
 
-/// The steps of one Batch path on one thread: makes a row of each from what the tree has gained since the last one, so
-/// that rows cost nothing between the ends of Batches. Owning thread only, but for throughput.
+/// The steps of one Batch path on one thread: makes each row from the tree's change since the last one, so that rows
+/// cost nothing between the ends of Batches. Owning thread only, except throughput().
 class StepSeries {
  public:
   static constexpr unsigned kColumns = 64;
 
-  /// \param late steps have ended of which this knows nothing: there will be a row from the next one on.
+  /// \param late earlier steps ended unseen: rows start with the next step.
   StepSeries(Node* batch, bool late) noexcept : batch_(batch), late_(late) {}
 
   void set_id(std::uint32_t id) noexcept { id_ = id; }
   std::uint32_t id() const noexcept { return id_; }
-  std::uint64_t row() const noexcept { return row_; }   ///< number of the row being made
-  std::int64_t step() const noexcept { return step_; }  ///< number of the step being made, or to come
+  std::uint64_t row() const noexcept { return row_; }   ///< number of the current row
+  std::int64_t step() const noexcept { return step_; }  ///< number of the current step, or of the next one
   void set_step(std::int64_t step) noexcept { step_ = step; }
-  std::int64_t last_step() const noexcept { return last_step_; }  ///< number of the one that ended last
+  std::int64_t last_step() const noexcept { return last_step_; }  ///< number of the last step that ended
 
-  /// A device span of this row is waited for.
+  /// Counts a pending device span of this row.
   void device_started() noexcept {
     ++device_pending_;
     ++device_spans_;
   }
-  /// A device span of this row will not come.
+  /// Counts a device span of this row that will be missing.
   void device_lost() noexcept { ++device_lost_; }
-  /// A device span of the row `row` has an outcome; -1: it was lost.
+  /// Records the outcome of a device span of row `row`; -1: dropped.
   void device_done(Tree& tree, Outbox* outbox, std::uint64_t row, Node* node, std::int64_t ns) noexcept;
 
-  /// The step in `tree` has ended: writes its row. `boundary`: since this series' last step an Epoch began or ended,
-  /// another path's Batch ended, or steps may not have been timed. Returns false where that would be a row of more
-  /// than this step.
+  /// Writes the row of the step that ended in `tree`. `boundary`: since this series' last step, an Epoch began or
+  /// ended, another path's Batch ended, or steps may not have been timed. Returns false, without a row, if it would
+  /// cover more than this step.
   bool finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept;
-  /// A step has ended of which there is no row: what it left in the tree belongs to none.
+  /// Skips a step without a row: its values in the tree belong to no row.
   void skip_step(Tree& tree) noexcept;
 
   std::uint64_t steps() const noexcept { return steps_.get(); }
   std::uint64_t warmup_steps() const noexcept { return warmup_steps_.get(); }
-  /// Any thread: their throughput, and when its periods were.
+  /// Returns the throughput and the time range of its periods. Any thread.
   Throughput throughput() const noexcept;
 
  private:
   struct Column {
     Node* node = nullptr;
-    std::uint64_t total_ns = 0;  // as of the last row
+    std::uint64_t total_ns = 0;  // at the last row
     std::uint64_t calls = 0;
-    std::int64_t device_ns = 0;  // of this row so far
+    std::int64_t device_ns = 0;  // in this row so far
     std::uint32_t device_calls = 0;
   };
 
@@ -85,9 +85,9 @@ class StepSeries {
   bool late_;
   Column column_[kColumns];
   unsigned columns_ = 0;
-  std::vector<const Node*> rest_;  // paths without a column; together they make one cell
+  std::vector<const Node*> rest_;  // paths without a column, combined in one cell
   Column rest_column_;
-  Column own_column_;  // of the Batch's own device span; its host time is that of the row
+  Column own_column_;  // the Batch's own device span; the row has its host time
   std::uint32_t seen_nodes_ = 0;
   std::uint64_t row_ = 0;
   std::int64_t step_ = 0;
@@ -99,27 +99,26 @@ class StepSeries {
   std::uint32_t device_pending_ = 0;
   std::uint32_t device_lost_ = 0;
   Counter steps_, warmup_steps_;
-  Counter counted_from_ns_, counted_to_ns_;  // the periods in windows_
+  Counter counted_from_ns_, counted_to_ns_;  // time range of the periods in windows_
   ThroughputWindows windows_;
 };
 
-/// The series of steps of all threads, those of threads that have ended included. Its lock is held for moments. Any
-/// thread.
+/// The series of all threads, including ended ones. Its lock is held briefly. Any thread.
 class SeriesList {
  public:
   static constexpr std::size_t kMax = 1024;
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
-  /// The path of the process at which a node of any tree stands.
+  /// Returns the process-wide path of a node of any tree.
   using PathOf = std::function<std::uint32_t(const Node*)>;
 
-  /// The number of a new series; kNone where there is no room.
+  /// Returns the number of a new series; kNone if there is no space.
   /// \param batch in `tree`, which outlives the series.
   std::uint32_t add(std::uint32_t thread, const Tree& tree, const Node& batch, const StepSeries& series) noexcept;
-  /// What each series of `tree` has come to; they may be destroyed then.
+  /// Saves the final values of each series of `tree`; they may then be destroyed.
   void finish(const Tree& tree, const PathOf& path_of);
-  /// All, in the order of their numbers.
+  /// Appends all series, in the order of their numbers.
   void read(std::vector<Series>& out, const PathOf& path_of);
-  /// Whether there is one.
+  /// Returns true if there is any series.
   bool has_any() const noexcept { return has_any_.load(std::memory_order_relaxed); }
 
  private:

@@ -20,7 +20,7 @@ void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexce
   steps_.add(1);
   items_.set(bounded_sum(items_.own(), items));
   ns_.set(bounded_sum(ns_.own(), period_ns));
-  // What is in the windows is no more than these sums; at their end there is no rate any more.
+  // Windows hold no more than these sums; once saturated, there is no rate.
   if (items_.own() < kMaxSum && ns_.own() < kMaxSum) {
     add_to_window(items, period_ns);
     add_powers(period_ns);
@@ -67,7 +67,7 @@ void ThroughputWindows::exclude(std::uint64_t period_ns) noexcept {
   version_.set(version + 2);
 }
 
-/// All that a reader copies between two reads of the version.
+/// Data that a reader copies between two reads of the version.
 struct ThroughputWindows::Interval {
   WindowShare window[kWindows];
   double power[kPowers] = {};
@@ -76,28 +76,28 @@ struct ThroughputWindows::Interval {
   void judge(Throughput& result) const noexcept;
 };
 
-/// How many equal stalls would make this scatter: (sum of squares)^2 / sum of fourth powers, which is steps by
-/// kurtosis. k stalls among steps that are alike give k; steps that scatter like a bell give a third of themselves.
+/// Returns the number of equal stalls that would give this scatter: (sum of squares)^2 / sum of fourth powers, which is
+/// steps by kurtosis. k stalls among equal steps give k; normally distributed steps give a third of their number.
 double ThroughputWindows::Interval::stalls(std::uint64_t steps) const noexcept {
   const double n = static_cast<double>(steps);
   const double mean = power[0] / n;
   const double squares = power[1] - n * mean * mean;
   const double fourths =
       power[3] - 4 * mean * power[2] + 6 * mean * mean * power[1] - 3 * n * mean * mean * mean * mean;
-  // Nothing but rounding: all periods are the same.
+  // Only rounding: all periods are equal.
   if (squares <= 1e-12 * power[1] || fourths <= 0) { return std::numeric_limits<double>::max(); }
   return squares * squares / fourths;
 }
 
-/// The interval of items by time. It is one of the ratio, as the estimate is: of what windows took longer than their
-/// items take on average. Neighbours that are alike make it wider by (1 + r) / (1 - r), as in a series of the first
-/// order, and n windows are worth n (1 - r) / (1 + r). It is even in the logarithm, so that no end is below 0.
+/// Computes the interval of items by time: an interval of a ratio, from the windows' excess times. Correlated
+/// neighbours widen it by (1 + r) / (1 - r), as in a first-order series, and n windows are worth n (1 - r) / (1 + r).
+/// It is symmetric in the logarithm, so no limit is below 0.
 void ThroughputWindows::Interval::judge(Throughput& result) const noexcept {
   if (result.windows < kMinWindows) { return; }
   const double stalls = this->stalls(result.steps);
   if (stalls < kMinStalls) {
     result.no_interval = NoInterval::few_stalls;
-    // Rounded to ten it would be said of ten that they are too few.
+    // Capped: rounded up to ten, it would contradict the limit.
     result.stalls = static_cast<std::uint64_t>(std::llround(std::min(stalls, kMinStalls - 1)));
     return;
   }

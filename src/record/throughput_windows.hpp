@@ -12,17 +12,16 @@ struct Throughput;
 
 namespace detail {
 
-/// Items and time of consecutive steps, folded into at most 64 windows of equal numbers of steps: when all are full,
-/// pairs are joined. Beside them how heavy the tail of the periods is. Both together tell how well the throughput is
-/// known, and whether anybody can tell (docs/decisions/0026-figures-say-what-they-know.md). One writer; any thread may
-/// read (see Node::version).
+/// Items and time of consecutive steps in at most 64 windows of equal step counts: when all are full, pairs are merged.
+/// Power sums of the periods show how heavy their tail is. Both determine the throughput's accuracy, and if it can be
+/// known (docs/decisions/0026-figures-say-what-they-know.md). One writer; any thread may read (see Node::version).
 class ThroughputWindows {
  public:
   static constexpr unsigned kWindows = 64;
   static constexpr std::uint64_t kStepsAtFirst = 8;
-  static constexpr std::uint64_t kMinWindows = 16;  ///< that an interval rests on
-  static constexpr double kMinStalls = 10;          ///< likewise, where stalls make the scatter
-  static constexpr double kMinIndependent = 16;     ///< windows that are worth so many independent ones
+  static constexpr std::uint64_t kMinWindows = 16;  ///< minimum for an interval
+  static constexpr double kMinStalls = 10;          ///< minimum if stalls cause the scatter
+  static constexpr double kMinIndependent = 16;     ///< minimum of effectively independent windows
 
   void add(std::uint64_t items, std::uint64_t period_ns) noexcept;
   void exclude(std::uint64_t period_ns) noexcept;
@@ -44,11 +43,10 @@ class ThroughputWindows {
   Counter steps_, items_, ns_, excluded_steps_, excluded_ns_;
   Counter per_window_{kStepsAtFirst};
   Counter open_steps_;      // in the window being filled
-  Relaxed<unsigned> full_;  // windows before it
+  Relaxed<unsigned> full_;  // number of full windows
   Window window_[kWindows + 1];
-  double first_ns_ = 0;  // the first period
-  // Sums of the first four powers of what periods differ from the first one: of the periods themselves they would
-  // cancel.
+  double first_ns_ = 0;  // first period, in ns
+  // Sums of the first four powers of each period minus the first one: powers of the periods themselves would cancel.
   Relaxed<double> power_[kPowers];
 };
 

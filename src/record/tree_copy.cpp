@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Copies of a Tree, the sum of several, and its values set to zero. In the library: a Timer with books of its own,
-// whose Tree is all header, needs none of these.
+// Copies, merges and clears Trees. In the library, because a header-only Timer needs none of it.
 
 #include "record/tree_state.hpp"
 
@@ -15,11 +14,11 @@ namespace {
 constexpr Counter Node::*kNodeCounters[] = {&Node::items,          &Node::bytes,       &Node::skipped,
                                             &Node::device_pending, &Node::device_lost, &Node::never_ended};
 
-/// Copies the values of `from` while its owner may be writing it.
+/// Copies the values of `from` while its owner may be writing.
 void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept {
   for (;;) {
     const std::uint64_t version = from.version.get();
-    if ((version & 1U) != 0) {  // the owner needs some nanoseconds, or its turn on this core
+    if ((version & 1U) != 0) {  // the owner needs a few ns, or this core
       sched_yield();
       continue;
     }
@@ -47,8 +46,8 @@ void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept {
 }  // namespace
 
 TAKT_COLD void Tree::save(State& state) const noexcept {
-  // The owner may be at work, so that these belong to different moments. Then the reader will start again; until it
-  // does, the bounds keep it inside the arrays.
+  // The owner may be writing, so these values may be inconsistent. The reader then retries; until then the bounds keep
+  // it inside the arrays.
   const Frame* const base = base_.get();
   const Frame* const late = late_.get();
   const auto depth = static_cast<std::size_t>(top_.get() - base);
@@ -70,7 +69,7 @@ TAKT_COLD void Tree::save(State& state) const noexcept {
   state.losses = losses_;
 }
 
-/// \param values false: shape and open regions alone.
+/// \param values false: copies only the shape and open regions.
 TAKT_COLD void Tree::copy(const Tree& other, const State& state, bool values) noexcept {
   clear_shape();
   replaying_ = true;
@@ -124,13 +123,13 @@ TAKT_COLD void Tree::merge(const Tree& other) noexcept {
   const auto add = [this](const Node& from, Node& to) {
     to.inner_ns.add(from.inner_ns.get());
     to.host.merge(from.host, budget_);
-    to.host.pack();  // one at a time: all of them unpacked would need as much memory as what was recorded
+    to.host.pack();  // one at a time: unpacked together, they would need as much memory as the recorded data
     for (auto field : kNodeCounters) { (to.*field).set(bounded_sum((to.*field).get(), (from.*field).get())); }
     if (const Summary* device = from.device.load(std::memory_order_acquire)) {  // pairs with device_of()
       if (Summary* sum = device_of(&to)) {
         sum->merge(*device, budget_);
         sum->pack();
-      } else {  // no memory is left
+      } else {  // out of memory
         to.device_lost.add(device->n());
         count(LossKind::device_failed, from.key, device->n());
       }

@@ -10,7 +10,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Copies of frames; more than a few only where there is memory. One thread.
+/// Copies of frames; more than a few only if memory is available. Not thread-safe.
 class FrameCopies {
  public:
   FrameCopies() noexcept = default;
@@ -18,7 +18,7 @@ class FrameCopies {
   FrameCopies(const FrameCopies&) = delete;
   FrameCopies& operator=(const FrameCopies&) = delete;
 
-  /// False, and nothing done, where there is no memory.
+  /// Returns false and does nothing without memory.
   bool reserve(unsigned count) noexcept {
     if (count <= space_) { return true; }
     auto* const many = new (std::nothrow) OpenFrame[count];
@@ -39,7 +39,7 @@ class FrameCopies {
   unsigned space_ = kFew;
 };
 
-/// What readers must see as of one moment; the summaries carry positions of their own (Node::version).
+/// State that readers must see consistently; the summaries have their own positions (Node::version).
 struct Tree::State {
   unsigned depth = 0;
   unsigned late = 0;
@@ -47,8 +47,8 @@ struct Tree::State {
   TooDeep too_deep;
   std::uint64_t covered_ns = 0;
   bool warm = false;
-  std::uint32_t step = 0;  // id of the open one, 0: none
-  FrameCopies frames;      // the open ones, then those given up
+  std::uint32_t step = 0;  // id of the open step; 0: none
+  FrameCopies frames;      // open frames, then dropped ones
   LossCounts losses;
 };
 

@@ -61,7 +61,7 @@ Reading DeviceSource::read(std::size_t device, const NowNs& now) {
   reading.sensor = static_cast<std::uint32_t>(device);
   reading.values.assign(asked.quantities.size(), Sample::kAbsent);
   bool any = false;
-  // The first value is the energy, whose time matters.
+  // The first value is the energy, whose time must be exact.
   const std::int64_t begin_ns = now();
   reading.time_ns = begin_ns;
   for (std::size_t place = 0; place < reading.values.size() && !asked.lost; ++place) {

@@ -15,42 +15,42 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Which devices of a machine a process may use, as a variable such as CUDA_VISIBLE_DEVICES lists them. A value.
+/// Devices that a process may use, from a variable such as CUDA_VISIBLE_DEVICES. A value type.
 struct VisibleDevices {
   bool all = true;  ///< the variable is not set
   std::vector<std::string> entries;
 
-  /// \param value of the variable; nullptr: it is not set. Behind 64 entries the rest is passed over.
+  /// \param value of the variable; nullptr: not set. Entries after the 64th are ignored.
   static VisibleDevices of(const char* value);
-  /// Whether an entry is a number, which counts devices in an order of its own.
+  /// Returns true if an entry is a number, which uses the vendor's own device order.
   bool has_numbers() const noexcept;
 };
 
-/// The index that an entry is; false: it is none.
+/// Parses an entry as an index. Returns false if it is not one.
 bool parse_device_index(std::string_view entry, std::size_t& index) noexcept;
 
-/// A source whose meters are devices, which a library of their vendor is asked about one value at a time. One thread at
-/// a time.
+/// A source whose sensors are devices, queried one value at a time from a vendor's library. Not thread-safe.
 class DeviceSource : public SampleSource {
  public:
   static constexpr std::size_t kMaxDevices = 64;
-  static constexpr int kMaxFailures = 50;  ///< in a row, of all that a device is asked; then it is given up
+  static constexpr int kMaxFailures = 50;  ///< maximum consecutive reads without any value; then the device is dropped
 
   void read(const NowNs& now, std::vector<Reading>& readings) final;
 
  protected:
   enum class Answer {
     reported,
-    failed,  ///< the device has no such thing, or does not tell it this time
+    failed,  ///< unsupported, or no value this time
     gone,    ///< it will never answer again
   };
-  /// Asks the device of that number for a value. Where it does not tell one, trouble() says why.
+  /// Queries a value of device number `device`. On failure, trouble() has the reason.
   virtual Answer ask(std::size_t device, Quantity quantity, std::int64_t& value) = 0;
   virtual std::string trouble() const = 0;
 
   std::size_t devices() const noexcept { return asked_.size(); }
-  /// Tries what the device whose number is devices() can tell, and returns it. One that tells anything is read from now
-  /// on. \param may what it may be able to tell.
+  /// Probes device number devices() and returns the quantities it reports. A device that reports any is read from now
+  /// on.
+  /// \param may quantities to try.
   std::vector<Quantity> add_device(const std::vector<Quantity>& may);
 
  private:
@@ -61,7 +61,7 @@ class DeviceSource : public SampleSource {
   };
   Reading read(std::size_t device, const NowNs& now);
 
-  std::vector<Asked> asked_;  // by number
+  std::vector<Asked> asked_;  // by device number
 };
 
 }  // namespace detail

@@ -28,7 +28,7 @@ std::int64_t EnergyPoints::step_ns() const noexcept {
   return added_ < 2 ? 0 : (points_.back().time_ns - first_ns_) / static_cast<std::int64_t>(added_ - 1);
 }
 
-/// The first value behind that time.
+/// Returns the first value after `time_ns`.
 EnergyPoints::Place EnergyPoints::behind(std::int64_t time_ns) const {
   return std::upper_bound(points_.begin(), points_.end(), time_ns,
                           [](std::int64_t time, const Point& point) { return time < point.time_ns; });
@@ -72,9 +72,9 @@ std::size_t EnergyPoints::values_between(std::int64_t begin_ns, std::int64_t end
 
 namespace {
 
-constexpr std::int64_t kShortest = 4;  // pieces an interval of samples
+constexpr std::int64_t kShortest = 4;  // pieces per sampling interval
 
-// A meter that is so many intervals, and so long, behind the newest one does not answer: nothing waits for it.
+// A sensor that lags the newest by this many intervals and this long is considered dead: nothing waits for it.
 constexpr std::int64_t kLateIntervals = 10;
 constexpr std::int64_t kLateNs = 2 * kSecondNs;
 
@@ -82,7 +82,7 @@ std::int64_t end_ns_of(const Row& row) noexcept { return row.begin_ns + row.host
 
 }  // namespace
 
-/// What is shorter cannot have the samples that it needs.
+/// Returns false for times too short to contain enough samples.
 bool EnergyStats::is_long(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
   return end_ns - begin_ns >= static_cast<std::int64_t>(kMinSamples - 1) * interval_ns_;
 }
@@ -100,7 +100,7 @@ void EnergyStats::add_step(const Row& row, bool and_batch) {
   if (!join(piece)) { wait(std::move(piece)); }
 }
 
-/// Short steps that follow each other wait as one.
+/// Merges consecutive short steps into one waiting piece.
 bool EnergyStats::join(const Piece& piece) {
   if (waiting_.empty()) { return false; }
   Piece& last = waiting_.back();
@@ -129,7 +129,7 @@ void EnergyStats::wait(Piece piece) {
   waiting_.push_back(std::move(piece));
 }
 
-/// The time up to which every meter that answers is known.
+/// Returns the time up to which all responding sensors have data.
 std::int64_t EnergyStats::covered(const Sensors& sensors) const {
   std::int64_t newest = EnergyPoints::kNever;
   for (const EnergyPoints* each : sensors) { newest = each == nullptr ? newest : std::max(newest, each->known_ns()); }

@@ -21,20 +21,20 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The energy that was used between two times.
+/// Energy used between two times.
 struct WindowEnergy {
   double joules = 0;
-  double error_joules = 0;  ///< at most: what was used between the values around both ends
-  std::size_t values = 0;   ///< that lie in between
+  double error_joules = 0;  ///< maximum error: energy used between the values around each end
+  std::size_t values = 0;   ///< number of values in the window
 };
 
-/// How much energy had been used at which time: values that grow, of which the newest kMax are kept. Between two
-/// values it is taken to be used evenly. A value that does not grow tells nothing: the counters of devices move on ten
-/// times a second, or less often, and are read more often. A value; one thread at a time.
+/// Total energy used over time: increasing values, of which the newest kMax are kept. Use between two values is taken
+/// as even. Repeated values are ignored: device counters update ten times a second or less, and are read more often. A
+/// value type. Not thread-safe.
 class EnergyPoints {
  public:
   static constexpr std::size_t kMax = 4096;
-  /// Without a new value for so many times the usual, none was used.
+  /// After this many usual intervals without a new value, use is taken as zero.
   static constexpr std::int64_t kFlat = 10;
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
@@ -43,25 +43,24 @@ class EnergyPoints {
     double error_joules = 0;
   };
 
-  /// Times ascend, and `joules` does not fall.
+  /// Adds a value. Times must increase, and `joules` must not decrease.
   void add(std::int64_t time_ns, double joules);
-  /// Nothing more will come.
+  /// Declares that no values follow.
   void end() noexcept { ended_ = true; }
 
-  /// What had been used at `time_ns`. False where that is not known: before the oldest value that is kept, or behind
-  /// the newest.
+  /// Returns the energy used by `time_ns`. Returns false if unknown: before the oldest kept value or after the newest.
   bool at(std::int64_t time_ns, Edge& edge) const;
-  /// False where one of the two is not known.
+  /// Computes the energy in a window. Returns false if either end is unknown.
   bool between(std::int64_t begin_ns, std::int64_t end_ns, WindowEnergy& energy) const;
 
-  /// How many values lie behind `begin_ns`, up to `end_ns`.
+  /// Returns the number of values after `begin_ns`, up to `end_ns`.
   std::size_t values_between(std::int64_t begin_ns, std::int64_t end_ns) const;
 
-  /// Up to which time it is known; kNever: there is no value.
+  /// Returns the time up to which the energy is known; kNever without values.
   std::int64_t known_ns() const noexcept;
-  /// How far apart its values are; 0: there are none.
+  /// Returns the mean interval between values, in ns; 0 with fewer than two.
   std::int64_t step_ns() const noexcept;
-  /// From the first value of all to the newest.
+  /// Returns the energy from the first value ever to the newest, in J.
   double joules() const noexcept { return points_.empty() ? 0 : points_.back().joules - first_joules_; }
 
  private:
@@ -73,21 +72,21 @@ class EnergyPoints {
   Place behind(std::int64_t time_ns) const;
 
   std::deque<Point> points_;
-  std::uint64_t added_ = 0;    // values that grew
-  std::int64_t first_ns_ = 0;  // of the first of all
-  double first_joules_ = 0;    // likewise
+  std::uint64_t added_ = 0;    // number of increasing values
+  std::int64_t first_ns_ = 0;  // time of the first value ever
+  double first_joules_ = 0;    // its energy
   std::int64_t covered_ns_ = kNever;
   bool ended_ = false;
 };
 
-/// What a counter has counted since its first reading, whatever it began with. A value; one thread at a time.
+/// Sum of a counter since its first reading, whatever that was. A value type. Not thread-safe.
 class CounterSum {
  public:
-  /// \param range behind which it begins again at 0; 0: it only does so when somebody resets it.
+  /// \param range maximum value, after which the counter wraps to 0; 0: it only drops to 0 when reset.
   explicit CounterSum(std::uint64_t range = 0) noexcept : range_(range) {}
 
-  /// Takes the next reading; it must have gone round once at most. What was counted before a reset is lost: nothing is
-  /// added then. Returns the sum.
+  /// Adds the next reading, which may have wrapped once at most. After a reset, adds nothing: the count before it is
+  /// unknown. Returns the sum.
   std::uint64_t add(std::uint64_t reading) noexcept {
     if (has_last_) {
       if (reading >= last_) {
@@ -108,46 +107,50 @@ class CounterSum {
   bool has_last_ = false;
 };
 
-/// Shares the energy of meters out to steps and regions, by when they were. What a step or a region took is told once
-/// samples cover its end; so long it waits here, in bounded memory. A value; one thread at a time.
+/// Attributes the energy of sensors to steps and regions by their times. Each waits here, in bounded memory, until
+/// samples cover its end. A value type. Not thread-safe.
 class EnergyStats {
  public:
-  static constexpr std::size_t kMinSamples = 5;  ///< in what energy is told of
+  static constexpr std::size_t kMinSamples = 5;  ///< minimum samples for a reported energy
   static constexpr std::size_t kMaxWaiting = 4096;
-  static constexpr std::size_t kMaxPlaces = 1024;  ///< a series, or a region, and a meter; of others nothing is told
+  static constexpr std::size_t kMaxPlaces =
+      1024;  ///< pairs of series or region and sensor; further ones are not reported
 
   using Sensors = std::vector<const EnergyPoints*>;
 
-  /// \param interval_ns between two samples.
+  /// \param interval_ns sampling interval.
   explicit EnergyStats(std::int64_t interval_ns) noexcept : interval_ns_(interval_ns) {}
 
-  /// A step, of which the period counts where it counts for throughput. \param and_batch its Batch is a region, too.
+  /// Adds a step; its period counts if it counts for throughput.
+  /// \param and_batch true: its Batch also counts as a region.
   void add_step(const Row& row, bool and_batch);
-  /// One call of a region; one that is too short is passed over.
+  /// Adds one call of a region; ignores calls that are too short.
   void add_region(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
-  /// Shares out what samples cover by now. \param meters the energy of each meter, by its index; nullptr: it tells
-  /// none. \param end nothing more will come.
+  /// Attributes the energy covered by samples so far.
+  /// \param sensors energy of each sensor, by index; nullptr: it reports none.
+  /// \param end true: no samples follow.
   void settle(const Sensors& sensors, bool end);
 
-  /// Appends what has been found out. \param batch_of the name of a series' Batch.
+  /// Appends the results.
+  /// \param batch_of returns the name of a series' Batch.
   void report(std::vector<StepEnergy>& steps, std::vector<RegionEnergy>& regions,
               const std::function<std::string(std::uint32_t series)>& batch_of) const;
-  /// Steps and regions that had to go before samples covered them.
+  /// Returns the number of steps and regions dropped before samples covered them.
   std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:
   static constexpr std::uint32_t kNoSeries = 0xFFFFFFFF;
 
-  /// Something that waits: neighbouring steps of a series, or a call of a region, which may be the Batch of a series.
+  /// A waiting piece: consecutive steps of a series, or a call of a region, which may be the Batch of a series.
   struct Piece {
     std::uint32_t series = kNoSeries;
     std::string name;
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    std::uint64_t steps = 0;  // 0: it is a call
+    std::uint64_t steps = 0;  // 0: a call
     std::uint64_t items = 0;
   };
-  /// Steps without a break, up to where they are shared out.
+  /// Contiguous steps whose energy is known.
   struct Stretch {
     EnergyPoints::Edge begin;
     EnergyPoints::Edge end;
@@ -158,11 +161,11 @@ class EnergyStats {
     std::size_t values = 0;
   };
   struct Series {
-    StepEnergy closed;  // of the stretches that have ended
+    StepEnergy closed;  // total of closed stretches
     Stretch stretch;
   };
-  using Place = std::pair<std::uint32_t, std::uint32_t>;                 // series, meter
-  using Called = std::tuple<std::string, std::uint32_t, std::uint32_t>;  // name or series, and meter
+  using Place = std::pair<std::uint32_t, std::uint32_t>;                 // series, sensor
+  using Called = std::tuple<std::string, std::uint32_t, std::uint32_t>;  // name or series, and sensor
 
   bool is_long(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
   bool join(const Piece& piece);

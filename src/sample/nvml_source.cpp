@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kNvmlNames[] = {"libnvidia-ml.so.1"};
 
-std::atomic<NvmlLibrary*> loaded_nvml{nullptr};  // for the child of a fork: get() may be under way in the parent
+std::atomic<NvmlLibrary*> loaded_nvml{nullptr};  // for a forked child: the parent may be inside get()
 
 void find_mig(DriverLibrary& library, NvmlLibrary& nvml) noexcept {
   library.find(nvml.mig_mode, "nvmlDeviceGetMigMode", true);
@@ -48,7 +48,7 @@ NvmlLibrary* load_nvml() noexcept {
   library.find(nvml->utilization, "nvmlDeviceGetUtilizationRates", true);
   library.find(nvml->clock, "nvmlDeviceGetClockInfo", true);
   library.find(nvml->clock_reasons, "nvmlDeviceGetCurrentClocksEventReasons", true);
-  if (nvml->clock_reasons == nullptr) {  // as drivers before 535 call it
+  if (nvml->clock_reasons == nullptr) {  // name before driver 535
     library.find(nvml->clock_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", true);
   }
   library.find(nvml->temperature, "nvmlDeviceGetTemperature", true);
@@ -70,10 +70,10 @@ namespace {
 
 constexpr std::int64_t bit(Slowdown why) noexcept { return static_cast<std::int64_t>(why); }
 
-/// The device will never answer again.
+/// Returns true if the device will never answer again.
 bool is_gone(int error) noexcept { return error == kNvmlGpuIsLost || error == kNvmlGpuNotFound; }
 
-/// What a function answers, made a value of.
+/// Calls `function` and converts its result with `make`.
 template <class T, class Make>
 int read_value(int (*function)(NvmlLibrary::Device, T*), NvmlLibrary::Device device, std::int64_t& value, Make make) {
   if (function == nullptr) { return kNvmlFunctionNotFound; }
@@ -83,7 +83,7 @@ int read_value(int (*function)(NvmlLibrary::Device, T*), NvmlLibrary::Device dev
   return error;
 }
 
-/// The same of one that is also told of what.
+/// Calls a function with a selector argument and scales its result.
 int read_value(int (*function)(NvmlLibrary::Device, int, unsigned*), NvmlLibrary::Device device, int of,
                std::int64_t& value, std::int64_t scale) {
   if (function == nullptr) { return kNvmlFunctionNotFound; }
@@ -102,7 +102,7 @@ std::int64_t slowdowns_of_nvml(unsigned long long reasons) noexcept {
   if ((reasons & kNvmlSwPowerCap) != 0) { bits |= bit(Slowdown::power_cap); }
   if ((reasons & (kNvmlSwThermalSlowdown | kNvmlHwThermalSlowdown)) != 0) { bits |= bit(Slowdown::heat); }
   if ((reasons & kNvmlHwPowerBrakeSlowdown) != 0) { bits |= bit(Slowdown::power_brake); }
-  // It comes along with the two above.
+  // It is set together with either of the two above.
   constexpr unsigned long long kReported = kNvmlHwThermalSlowdown | kNvmlHwPowerBrakeSlowdown;
   if ((reasons & kNvmlHwSlowdown) != 0 && (reasons & kReported) == 0) { bits |= bit(Slowdown::hardware); }
   return bits;
@@ -137,7 +137,7 @@ void NvmlSource::open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsa
   }
 }
 
-/// All of the machine, or of the container.
+/// Finds all GPUs of the machine or container.
 bool NvmlSource::find_gpus(std::vector<Unsampled>& unsampled) {
   const auto fail = [&](const std::string& why) {
     unsampled.push_back({what(), why});
@@ -176,7 +176,7 @@ void NvmlSource::choose(std::vector<Sensor>& sensors, std::vector<Unsampled>& un
     for (const Gpu& each : gpus_) { add(each, first_slice(each), sensors, unsampled); }
     return;
   }
-  // As CUDA does it: the first entry that is none ends the list.
+  // Like CUDA, stops at the first invalid entry.
   for (const std::string& each : visible_.entries) {
     if (!choose(each, sensors, unsampled)) { break; }
   }
@@ -198,7 +198,7 @@ bool NvmlSource::choose(const std::string& entry, std::vector<Sensor>& sensors, 
   return gpu != nullptr;
 }
 
-/// By its index, or the beginning of its UUID, which must be that of one alone.
+/// Finds a GPU by index, or by a unique prefix of its UUID.
 const NvmlSource::Gpu* NvmlSource::gpu_of(const std::string& entry) const {
   std::size_t index = 0;
   const bool number = parse_device_index(entry, index);
@@ -219,7 +219,7 @@ const NvmlSource::Gpu* NvmlSource::gpu_of(NvmlLibrary::Device handle) const {
   return found == gpus_.end() ? nullptr : &*found;
 }
 
-/// Of a GPU that is cut into slices a program gets the first one, unless it asks for another. Else the GPU itself.
+/// Returns the first MIG slice of a GPU with slices, which programs get by default; otherwise the GPU itself.
 NvmlLibrary::Device NvmlSource::first_slice(const Gpu& gpu) const {
   unsigned now = 0;
   unsigned pending = 0;
@@ -281,7 +281,7 @@ DeviceSource::Answer NvmlSource::ask(std::size_t device, Quantity quantity, std:
   return error_ == kNvmlSuccess ? Answer::reported : is_gone(error_) ? Answer::gone : Answer::failed;
 }
 
-/// Asks for a value. Returns NVML's answer.
+/// Queries a value. Returns NVML's status.
 int NvmlSource::value(Device& device, Quantity quantity, std::int64_t& value) const {
   constexpr std::int64_t kThousand = 1000;
   switch (quantity) {

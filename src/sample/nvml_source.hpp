@@ -49,7 +49,7 @@ struct NvmlMemory {
 struct NvmlMemoryV2 {
   unsigned version = kNvmlMemoryV2;
   unsigned long long total;
-  unsigned long long reserved;  ///< for the driver and the firmware, which NvmlMemory counts as used
+  unsigned long long reserved;  ///< for the driver and firmware; NvmlMemory counts it as used
   unsigned long long free;
   unsigned long long used;
 };
@@ -61,8 +61,8 @@ struct NvmlUtilization {
   unsigned memory;
 };
 
-/// The functions of libnvidia-ml.so.1 that Takt uses. Enumerations are int here; tests/nvml has NVIDIA's own binding
-/// call a library of these prototypes.
+/// Functions of libnvidia-ml.so.1 used by Takt. Enumerations are int here; tests/nvml checks these prototypes with
+/// NVIDIA's own binding.
 struct NvmlLibrary {
   using Device = nvmlDevice_st*;
 
@@ -71,14 +71,14 @@ struct NvmlLibrary {
   int (*device_count)(unsigned* count) = nullptr;
   int (*device_by_index)(unsigned index, Device* device) = nullptr;
   int (*uuid)(Device device, char* text, unsigned length) = nullptr;
-  // The others may be missing, or not supported by a device.
+  // The functions below may be missing, or not supported by a device.
   int (*device_by_uuid)(const char* uuid, Device* device) = nullptr;
   int (*name)(Device device, char* text, unsigned length) = nullptr;
   int (*total_energy)(Device device, unsigned long long* millijoules) = nullptr;
   int (*power)(Device device, unsigned* milliwatts) = nullptr;
   int (*power_limit)(Device device, unsigned* milliwatts) = nullptr;
   int (*memory)(Device device, NvmlMemory* memory) = nullptr;
-  int (*memory_v2)(Device device, NvmlMemoryV2* memory) = nullptr;  ///< newer drivers alone have it
+  int (*memory_v2)(Device device, NvmlMemoryV2* memory) = nullptr;  ///< newer drivers only
   int (*utilization)(Device device, NvmlUtilization* utilization) = nullptr;
   int (*clock)(Device device, int type, unsigned* megahertz) = nullptr;
   int (*clock_reasons)(Device device, unsigned long long* bits) = nullptr;
@@ -90,18 +90,18 @@ struct NvmlLibrary {
 
   Availability availability;
 
-  /// Loaded at the first call, which initialises nothing. Any thread.
+  /// Returns the library, loaded on the first call but not initialised. Any thread.
   static NvmlLibrary& get() noexcept;
 };
 
-/// Samples the NVIDIA GPUs that the process can see, by NVML. Of a MIG slice the memory is its own, and all else is the
-/// whole GPU's.
+/// Samples the NVIDIA GPUs visible to the process, through NVML. For a MIG slice, memory is the slice's; all other
+/// values are the whole GPU's.
 class NvmlSource final : public DeviceSource {
  public:
   /// \param nvml not owned.
-  /// \param pci_order numbers in `visible` count GPUs as NVML does (CUDA_DEVICE_ORDER=PCI_BUS_ID).
+  /// \param pci_order true: numbers in `visible` are NVML's (CUDA_DEVICE_ORDER=PCI_BUS_ID).
   NvmlSource(NvmlLibrary& nvml, VisibleDevices visible, bool pci_order);
-  /// As the environment says.
+  /// Returns a source configured by the environment.
   static std::unique_ptr<SampleSource> of_process();
 
   const char* what() const noexcept override { return "NVIDIA GPUs"; }
@@ -116,7 +116,7 @@ class NvmlSource final : public DeviceSource {
   };
   struct Device {
     NvmlLibrary::Device gpu = nullptr;
-    NvmlLibrary::Device slice = nullptr;  // of it, where it has some; else the same
+    NvmlLibrary::Device slice = nullptr;  // a slice of the GPU, or the GPU itself
     CounterSum energy;
   };
 
@@ -137,11 +137,11 @@ class NvmlSource final : public DeviceSource {
   VisibleDevices visible_;
   bool pci_order_;
   std::vector<Gpu> gpus_;
-  std::vector<Device> devices_;  // one a meter
-  int error_ = kNvmlSuccess;     // of the last question
+  std::vector<Device> devices_;  // one per sensor
+  int error_ = kNvmlSuccess;     // status of the last query
 };
 
-/// Bits of Slowdown for NVML's reasons: those that are no setting of the user's. Any thread.
+/// Returns Slowdown bits for NVML's reasons, without those that are user settings. Any thread.
 std::int64_t slowdowns_of_nvml(unsigned long long reasons) noexcept;
 
 }  // namespace detail

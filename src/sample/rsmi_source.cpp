@@ -19,10 +19,10 @@ namespace detail {
 namespace {
 
 constexpr const char* kRsmiNames[] = {"librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
-                                      "librocm_smi64.so.1"};  // the last one as Debian calls it
+                                      "librocm_smi64.so.1"};  // the last is Debian's name
 constexpr const char* kDriverDirectory = "/sys/class/drm";
 
-std::atomic<RsmiLibrary*> loaded_rsmi{nullptr};  // for the child of a fork: get() may be under way in the parent
+std::atomic<RsmiLibrary*> loaded_rsmi{nullptr};  // for a forked child: the parent may be inside get()
 
 DriverLibrary open_rsmi() noexcept { return DriverLibrary(kRsmiNames); }
 
@@ -47,7 +47,7 @@ RsmiLibrary* load_rsmi() noexcept {
     rsmi->availability.lose(library.missing());
     return rsmi;
   }
-  // Without it rsmi_init() fails, and writes lines of its own to stderr.
+  // Without it rsmi_init() fails and writes to stderr.
   if (::access(kDriverDirectory, F_OK) != 0) {
     rsmi->availability.lose("there is no /sys/class/drm, where drivers show their GPUs");
     return rsmi;
@@ -63,9 +63,9 @@ RsmiLibrary& RsmiLibrary::get() noexcept { return *made_once<load_rsmi>(); }
 
 namespace {
 
-constexpr int kRsmiNone = -1;  // there is no such function
+constexpr int kRsmiNone = -1;  // no such function
 constexpr std::uint32_t kFirstSensor = 0;
-constexpr std::int64_t kMicrowatts = 1000;  // a milliwatt
+constexpr std::int64_t kMicrowatts = 1000;  // per milliwatt
 
 }  // namespace
 
@@ -109,7 +109,7 @@ void RsmiSource::open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsa
   }
 }
 
-/// In the order in which HIP counts them: the first entry that is none ends a list.
+/// Returns devices in HIP's order; each list ends at its first invalid entry.
 std::vector<std::uint32_t> RsmiSource::chosen(std::uint32_t count) const {
   std::vector<std::uint32_t> all;
   for (std::uint32_t index = 0; index < std::min<std::size_t>(count, kMaxDevices); ++index) { all.push_back(index); }
@@ -169,7 +169,7 @@ int RsmiSource::energy_of(Device& device, std::int64_t& value) const {
   float microjoules = 0;
   const int status = rsmi_.energy(device.index, &count, &microjoules, &time_ns);
   if (status != kRsmiSuccess) { return status; }
-  if (count == 0 || !(microjoules > 0)) { return kRsmiNone; }  // as the second half of a GPU of two says
+  if (count == 0 || !(microjoules > 0)) { return kRsmiNone; }  // reported by the second half of a dual GPU
   value = std::llround(static_cast<double>(device.energy.add(count)) * static_cast<double>(microjoules));
   return kRsmiSuccess;
 }
@@ -189,7 +189,7 @@ DeviceSource::Answer RsmiSource::ask(std::size_t device, Quantity quantity, std:
   return status_ == kRsmiSuccess ? Answer::reported : Answer::failed;
 }
 
-/// Asks for a value. Returns what rocm_smi says.
+/// Queries a value. Returns rocm_smi's status.
 int RsmiSource::value(Device& device, Quantity quantity, std::int64_t& value) const {
   switch (quantity) {
     case Quantity::energy:

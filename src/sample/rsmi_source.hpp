@@ -21,18 +21,17 @@ constexpr int kRsmiTemperatureNow = 0;      // rsmi_temperature_metric_t
 constexpr std::uint32_t kRsmiEdge = 0;      // rsmi_temperature_type_t
 constexpr std::uint32_t kRsmiJunction = 1;  // likewise
 
-/// The functions of librocm_smi64 that Takt uses: those that are the same in all its versions. Enumerations are int
-/// here.
+/// Functions of librocm_smi64 used by Takt, limited to those identical in all versions. Enumerations are int here.
 struct RsmiLibrary {
   int (*init)(std::uint64_t flags) = nullptr;
   int (*status_string)(int status, const char** text) = nullptr;
   int (*device_count)(std::uint32_t* count) = nullptr;
-  // The others may be missing, or not supported by a device.
+  // The functions below may be missing, or not supported by a device.
   int (*unique_id)(std::uint32_t device, std::uint64_t* id) = nullptr;
   int (*pci_id)(std::uint32_t device, std::uint64_t* id) = nullptr;
   int (*name)(std::uint32_t device, char* text, std::size_t length) = nullptr;
   int (*energy)(std::uint32_t device, std::uint64_t* count, float* microjoules, std::uint64_t* time_ns) = nullptr;
-  int (*socket_power)(std::uint32_t device, std::uint64_t* microwatts) = nullptr;  ///< of newer GPUs, now
+  int (*socket_power)(std::uint32_t device, std::uint64_t* microwatts) = nullptr;  ///< current power; newer GPUs only
   int (*average_power)(std::uint32_t device, std::uint32_t sensor, std::uint64_t* microwatts) = nullptr;
   int (*power_cap)(std::uint32_t device, std::uint32_t sensor, std::uint64_t* microwatts) = nullptr;
   int (*memory_total)(std::uint32_t device, int type, std::uint64_t* bytes) = nullptr;
@@ -42,19 +41,19 @@ struct RsmiLibrary {
 
   Availability availability;
 
-  /// Loaded at the first call, which initialises nothing. Any thread.
+  /// Returns the library, loaded on the first call but not initialised. Any thread.
   static RsmiLibrary& get() noexcept;
 };
 
-/// Samples the AMD GPUs that the process can see, by rocm_smi: energy, power, memory, utilisation and temperature. It
-/// tells clocks in a structure that is another one in each version, and no reasons for lower ones.
+/// Samples the AMD GPUs visible to the process, through rocm_smi: energy, power, memory, utilisation and temperature.
+/// No clocks, because their structure differs between versions, and no slowdown reasons, because rocm_smi has none.
 class RsmiSource final : public DeviceSource {
  public:
   /// \param rsmi not owned.
-  /// \param rocr what ROCR_VISIBLE_DEVICES lists.
-  /// \param hip of these, what HIP_VISIBLE_DEVICES lists.
+  /// \param rocr the list in ROCR_VISIBLE_DEVICES.
+  /// \param hip the list in HIP_VISIBLE_DEVICES, which selects from those.
   RsmiSource(RsmiLibrary& rsmi, VisibleDevices rocr, VisibleDevices hip);
-  /// As the environment says.
+  /// Returns a source configured by the environment.
   static std::unique_ptr<SampleSource> of_process();
 
   const char* what() const noexcept override { return "AMD GPUs"; }
@@ -80,8 +79,8 @@ class RsmiSource final : public DeviceSource {
   RsmiLibrary& rsmi_;
   VisibleDevices rocr_;
   VisibleDevices hip_;
-  std::vector<Device> devices_;  // one a meter
-  int status_ = kRsmiSuccess;    // of the last question
+  std::vector<Device> devices_;  // one per sensor
+  int status_ = kRsmiSuccess;    // status of the last query
 };
 
 }  // namespace detail

@@ -96,7 +96,7 @@ bool Sampler::tick() noexcept {
       source_->read(now_, readings_);
       queue_.push(first_, readings_);
     }
-  } catch (const std::exception& error) {  // no memory, most likely: the next time may be luckier
+  } catch (const std::exception& error) {  // probably out of memory; retried next time
     report_error("sample.memory", Words(source_->what(), " could not be sampled: ", error.what()));
   }
   readings_.clear();
@@ -109,7 +109,7 @@ std::chrono::nanoseconds Sampler::waiting() const noexcept {
   return std::chrono::nanoseconds(since_ns == 0 ? 0 : std::max<std::int64_t>(steady_now_ns() - since_ns, 0));
 }
 
-/// At the times that the period makes, and not later and later; those that have passed meanwhile are left out.
+/// Samples at multiples of the period, so that delays do not add up; skips times already past.
 void Sampler::run() noexcept {
   auto due = steady_clock::now();
   for (bool goes_on = true; goes_on;) {

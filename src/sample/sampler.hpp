@@ -20,52 +20,52 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a source reads of one of its meters.
+/// One reading of one sensor.
 struct Reading {
-  std::uint32_t sensor = 0;  ///< among those of the source
+  std::uint32_t sensor = 0;  ///< index within the source
   std::int64_t time_ns = 0;
-  std::vector<std::int64_t> values;  ///< as in Sample; empty: none, and `lost` says why there will be none
+  std::vector<std::int64_t> values;  ///< as in Sample; if empty, `lost` has the reason why no more follow
   std::string lost;
 };
 
-/// Where samples come from. One thread at a time, on which it may wait for a driver for as long as that takes.
+/// A source of samples. Used by one thread at a time, which may block in a driver.
 class SampleSource {
  public:
-  using NowNs = std::function<std::int64_t()>;  ///< since the start of the run
+  using NowNs = std::function<std::int64_t()>;  ///< ns since the start of the run
 
   virtual ~SampleSource() = default;
   SampleSource(const SampleSource&) = delete;
   SampleSource& operator=(const SampleSource&) = delete;
 
-  /// What it samples, for people: "NVIDIA GPUs".
+  /// Returns a name for users: "NVIDIA GPUs".
   virtual const char* what() const noexcept = 0;
-  /// Finds what there is: appends meters, and what is not there, with the reason. Once, before read().
+  /// Appends the sensors found, and what is not sampled, with the reason. Called once, before read().
   virtual void open(std::vector<Sensor>& sensors, std::vector<Unsampled>& unsampled) = 0;
-  /// Appends a reading of each meter that is due. One that is lost comes once more, without values, and never again.
+  /// Appends a reading of each sensor that is due. A lost sensor gets one last reading, without values.
   virtual void read(const NowNs& now, std::vector<Reading>& readings) = 0;
 
  protected:
   SampleSource() = default;
 };
 
-/// Where threads that sample leave what they find for the one that collects. Any thread; nobody holds its lock for
-/// longer than it takes to move a few pointers.
+/// Passes data from sampling threads to the collecting thread. Any thread; the lock is held only to move a few
+/// pointers.
 class SampleQueue {
  public:
-  /// What is new since it was last asked for.
+  /// New data since the last call.
   struct News {
     std::vector<Sensor> sensors;
     std::vector<Unsampled> unsampled;
-    std::vector<Sample> samples;                              ///< without their numbers
-    std::vector<std::pair<std::uint32_t, std::string>> lost;  ///< meters, and why there are no more samples of them
+    std::vector<Sample> samples;                              ///< without sequence numbers
+    std::vector<std::pair<std::uint32_t, std::string>> lost;  ///< lost sensors, with the reason
   };
 
-  /// \param most samples that wait; then new ones are dropped, counted.
+  /// \param max maximum number of waiting samples; further ones are dropped and counted.
   explicit SampleQueue(std::size_t max) : max_(max) {}
 
-  /// Returns the index of the first of these meters.
+  /// Adds sensors and returns the index of the first.
   std::uint32_t add(std::vector<Sensor> sensors, std::vector<Unsampled> unsampled);
-  /// \param first index of the first meter of their source.
+  /// \param first index of the source's first sensor.
   void push(std::uint32_t first, std::vector<Reading>& readings);
   News take();
   std::uint64_t dropped() const;
@@ -78,29 +78,30 @@ class SampleQueue {
   std::uint64_t dropped_ = 0;
 };
 
-/// A thread that samples one source, and does nothing else: where a driver does not come back, nobody but this thread
-/// waits for it. Must outlive its thread, which is left behind in that case, as must the queue.
+/// A thread that only samples one source, so that no other thread waits for a blocked driver. Must outlive its thread,
+/// which keeps running in that case, as must the queue.
 class Sampler {
  public:
-  /// \param queue where samples go.
-  /// \param now the time since the start of the run.
+  /// \param queue receives the samples.
+  /// \param now returns the time since the start of the run.
   Sampler(std::unique_ptr<SampleSource> source, SampleQueue& queue, SampleSource::NowNs now,
           std::chrono::milliseconds period);
 
-  /// \param name of the thread, at most 15 characters. False where no thread can be had.
+  /// Starts the thread. Returns false if it cannot be created.
+  /// \param name of the thread, at most 15 characters.
   bool start(const char* name) noexcept;
-  /// Opens the source at first, then samples it once. Without start(), or on the thread. Returns whether there is
-  /// anything to sample.
+  /// Opens the source on the first call, then samples it once. Call it without start(), or on the thread. Returns false
+  /// if there is nothing to sample.
   bool tick() noexcept;
-  /// The thread is to sample once more, and to end.
+  /// Asks the thread to sample once more and end.
   void ask_to_end() noexcept;
-  /// Asks it to end, and waits for that until `deadline`. Returns whether it ended in time. Nothing without start().
+  /// Asks the thread to end and waits until `deadline`. Returns true if it ended in time. Does nothing without start().
   bool stop(std::chrono::steady_clock::time_point deadline) noexcept;
 
   const char* what() const noexcept { return source_->what(); }
-  /// For how long the source has not come back; 0 where nobody waits for it. Any thread.
+  /// Returns how long the current call into the source has taken; 0 without one. Any thread.
   std::chrono::nanoseconds waiting() const noexcept;
-  /// The source has been opened. Any thread.
+  /// Returns true once the source is open. Any thread.
   bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
 
  private:
@@ -111,11 +112,11 @@ class Sampler {
   SampleQueue& queue_;
   SampleSource::NowNs now_;
   std::chrono::milliseconds period_;
-  std::uint32_t first_ = 0;  // meter
-  bool any_ = true;          // something to sample
+  std::uint32_t first_ = 0;  // index of the first sensor
+  bool any_ = true;          // false: nothing to sample
   std::vector<Reading> readings_;
   std::atomic<bool> open_{false};
-  std::atomic<std::int64_t> since_ns_{0};  // on the steady clock; 0: nobody waits
+  std::atomic<std::int64_t> since_ns_{0};  // start of the current call, on the steady clock; 0: none
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -35,7 +35,7 @@ std::vector<SensorWindow> sensor_windows(const std::vector<Sensor>& sensors, con
 namespace {
 
 constexpr double kMicro = 1e-6;
-constexpr double kMilliwattNs = 1e-12;  // in joules
+constexpr double kMilliwattNs = 1e-12;  // in J
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void SensorStats::add(Column& column, std::int64_t value, std::int64_t time_ns) 
   column.last_ns = time_ns;
 }
 
-/// The time since the sample before goes to what this one says.
+/// Attributes the time since the previous sample to this sample's reasons.
 void SensorStats::add_slowdowns(std::int64_t bits, std::int64_t since_ns) {
   const auto reasons = static_cast<std::uint64_t>(bits) & ((1U << kReasons) - 1);
   if (reasons != 0) { slowed_ns_ += since_ns; }

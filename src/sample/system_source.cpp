@@ -66,7 +66,7 @@ bool KernelFile::number_of(std::string_view name, std::uint64_t& value) const no
 
 namespace {
 
-// More than a machine has packages.
+// More than any machine has packages.
 constexpr unsigned kMaxZones = 64;
 
 }  // namespace
@@ -76,18 +76,18 @@ Powercap::Powercap(const std::string& directory) {
     missing_ = "there is no " + directory;
     return;
   }
-  // Zones at the top are numbered without a break. Those below them are parts of packages; another driver
-  // (intel-rapl-mmio) tells of the same packages again.
+  // Top-level zones are numbered consecutively. Zones below them are parts of packages; another driver
+  // (intel-rapl-mmio) reports the same packages again.
   for (unsigned number = 0; number < kMaxZones; ++number) {
     const std::string zone = directory + "/intel-rapl:" + std::to_string(number);
     if (::access(zone.c_str(), F_OK) != 0) { break; }
     add(zone);
   }
   if (zones_.empty() && missing_.empty()) { missing_ = "no processor tells its energy in " + directory; }
-  if (!missing_.empty()) { zones_.clear(); }  // a part would pass for the whole
+  if (!missing_.empty()) { zones_.clear(); }  // partial energy would look like the total
 }
 
-/// A zone of another kind, such as that of the whole machine ("psys"), which has the packages in it, is passed over.
+/// Adds a package zone. Skips other zones, such as the whole machine ("psys"), which includes the packages.
 void Powercap::add(const std::string& directory) {
   const KernelFile name((directory + "/name").c_str());
   if (name.text().substr(0, 8) != "package-") { return; }
@@ -201,7 +201,7 @@ void SystemSource::read_process(std::int64_t now_ns, std::vector<Reading>& readi
   rusage used{};
   const bool known = ::getrusage(RUSAGE_SELF, &used) == 0;
   const auto counted = [known](long count) { return known ? std::int64_t{count} : Sample::kAbsent; };
-  // Not the most of getrusage(): that is also of the program which the process was before exec().
+  // Not the peak from getrusage(), which includes the program that ran in this process before exec().
   const KernelFile status(path_in(places_.proc, "/self/status").c_str());
   Reading reading;
   reading.sensor = process_;
@@ -221,9 +221,9 @@ void SystemSource::read_process(std::int64_t now_ns, std::vector<Reading>& readi
   readings.push_back(std::move(reading));
 }
 
-/// Processor time of all processes, and memory that programs cannot have.
+/// Reads the CPU time of all processes and the memory unavailable to programs.
 bool SystemSource::machine_values(std::int64_t& cpu_ns, std::int64_t& memory_bytes) const {
-  // user nice system idle iowait irq softirq steal; those behind are parts of the first two.
+  // user nice system idle iowait irq softirq steal; later fields are parts of the first two.
   constexpr unsigned kReported = 8;
   constexpr unsigned kIdle = 3;
   constexpr unsigned kIoWait = 4;
@@ -234,7 +234,7 @@ bool SystemSource::machine_values(std::int64_t& cpu_ns, std::int64_t& memory_byt
   std::uint64_t busy = 0;
   for (unsigned field = 0; field < kReported; ++field) {
     std::uint64_t ticks = 0;
-    if (!take_number(line, ticks)) { break; }  // kernels of long ago tell fewer
+    if (!take_number(line, ticks)) { break; }  // very old kernels have fewer
     busy += field == kIdle || field == kIoWait ? 0 : ticks;
   }
   const long per_second = ::sysconf(_SC_CLK_TCK);
@@ -257,7 +257,7 @@ void SystemSource::read_machine(std::int64_t now_ns, std::vector<Reading>& readi
   std::int64_t memory_bytes = 0;
   if (machine_values(cpu_ns, memory_bytes)) { reading.values = {cpu_ns, memory_bytes}; }
   readings.push_back(std::move(reading));
-  machine_due_ns_ = now_ns + kMachineNs - kMachineNs / 20;  // a thread that comes a little early reads it, too
+  machine_due_ns_ = now_ns + kMachineNs - kMachineNs / 20;  // tolerates a thread that is slightly early
 }
 
 void SystemSource::read_processors(std::int64_t now_ns, std::vector<Reading>& readings) {

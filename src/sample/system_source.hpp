@@ -17,17 +17,17 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a file of /proc or /sys says, which the kernel makes as it is read: the first 4 KiB of it. Needs no memory.
+/// The first 4 KiB of a file in /proc or /sys, which the kernel generates when read. Needs no memory.
 class KernelFile {
  public:
-  /// Where it cannot be read it has no text, and error() says why.
+  /// Reads the file. On failure the text is empty and error() has the reason.
   explicit KernelFile(const char* path) noexcept;
 
   std::string_view text() const noexcept { return {text_, size_}; }
-  int error() const noexcept { return error_; }  ///< an errno; 0: it was read
-  /// The number that the text begins with. False: there is none.
+  int error() const noexcept { return error_; }  ///< errno of the read; 0: success
+  /// Parses the number at the start of the text. Returns false if there is none.
   bool number(std::uint64_t& value) const noexcept;
-  /// The number behind `name`, which begins a line. False: there is none.
+  /// Parses the number after `name` at the start of a line. Returns false if there is none.
   bool number_of(std::string_view name, std::uint64_t& value) const noexcept;
 
  private:
@@ -36,19 +36,19 @@ class KernelFile {
   int error_ = 0;
 };
 
-/// The number at the start of `text`, behind blanks, which goes from it. False: there is none.
+/// Parses and removes the number at the start of `text`, after blanks. Returns false if there is none.
 bool take_number(std::string_view& text, std::uint64_t& value) noexcept;
 
-/// The energy that the processors of the machine have used, as the kernel tells it (powercap, RAPL): of all packages
-/// together. What a package is, is the vendor's; main memory is no part of it. One thread at a time.
+/// Energy used by the machine's processors, from the kernel (powercap, RAPL), summed over all packages. The vendor
+/// defines what a package includes; main memory is not part of it. Not thread-safe.
 class Powercap {
  public:
-  /// \param directory where the kernel has its zones; tests have one of their own.
+  /// \param directory with the kernel's zones; tests use their own.
   explicit Powercap(const std::string& directory = "/sys/class/powercap");
 
-  /// Why there is nothing to read; empty: there is.
+  /// Returns why no energy can be read; empty if it can.
   const std::string& missing() const noexcept { return missing_; }
-  /// In uJ since the first call. False: it cannot be read any more.
+  /// Reads the energy since the first call, in uJ. Returns false if it can no longer be read.
   bool energy(std::int64_t& microjoules);
 
  private:
@@ -62,10 +62,10 @@ class Powercap {
   std::string missing_;
 };
 
-/// Samples what the kernel tells: of the process, of the machine, and of the energy of its processors.
+/// Samples the kernel's data about the process, the machine, and the energy of its processors.
 class SystemSource final : public SampleSource {
  public:
-  /// The machine is read so often at most: on a large one that takes the kernel a while.
+  /// Minimum interval for reading the machine, in ns: on a large one, this takes the kernel a while.
   static constexpr std::int64_t kMachineNs = 1'000'000'000;
 
   struct Places {
@@ -73,8 +73,8 @@ class SystemSource final : public SampleSource {
     std::string powercap = "/sys/class/powercap";
   };
 
-  /// \param host by which the machine is known from others.
-  /// \param places tests have others.
+  /// \param host identifies the machine.
+  /// \param places tests use their own.
   explicit SystemSource(std::string host) : SystemSource(std::move(host), Places()) {}
   SystemSource(std::string host, Places places);
 
@@ -96,7 +96,7 @@ class SystemSource final : public SampleSource {
   std::string host_;
   Places places_;
   std::optional<Powercap> powercap_;
-  std::uint32_t process_ = kNone;  // places among the meters
+  std::uint32_t process_ = kNone;  // indices of the sensors
   std::uint32_t machine_ = kNone;
   std::uint32_t processors_ = kNone;
   std::int64_t machine_due_ns_ = 0;

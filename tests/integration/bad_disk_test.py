@@ -97,7 +97,7 @@ class BadDisk(rig.Case):
         ended = started.end(60, "go\n")
         self.assertEqual(ended.status, 0)
         self.assertIn("closed 1", ended.out)
-        self.assertRegex(ended.err, "^takt: cannot keep for good .*: Input/output error.*\n$")
+        self.assertRegex(ended.err, "^takt: cannot sync .*: Input/output error.*\n$")
         self.assertEqual(self.segments(), 2)
         self.check_journal([{"what": "not_confirmed", "where": "journal", "count": 1}])
         check = subprocess.run([COMMAND, "check", self.directory()], capture_output=True, text=True, check=False, timeout=60)

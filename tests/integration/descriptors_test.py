@@ -24,7 +24,7 @@ class Descriptors(rig.Case):
                 ended = started.end(60, "go\n")
                 self.assertEqual(ended.status, 0, ended)
                 self.assertIn("closed 1", ended.out)
-                self.assertEqual(ended.err.count("closed a file that is not its own"), 1, ended)
+                self.assertEqual(ended.err.count("closed a file that belongs to Takt"), 1, ended)
                 seized = sorted(own.iterdir())
                 self.assertGreater(len(seized), 2)
                 for each in seized:

@@ -247,7 +247,7 @@ TEST_CASE("journal: another version, or byte order, is refused with a reason") {
   FrameBuffer newer(0);
   newer.add_header(header);
   newer.add(FrameType::run, sample_snapshot().run);
-  CHECK(contains(error_of(newer.bytes()), "newer version"));
+  CHECK(contains(error_of(newer.bytes()), "newer format"));
   FrameBuffer swapped(0);
   swapped.add_header(SegmentHeader());
   std::string bytes = swapped.bytes();
