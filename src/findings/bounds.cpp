@@ -42,14 +42,14 @@ StepPart part_of_step(const RunView& view, std::uint32_t path) {
 
 namespace {
 
-/// What a step may be bound by.
+/// A possible bottleneck of a step.
 struct Bound {
   StepPart part;
   const char* what;
   const char* name;
   const char* kind;    ///< of the regions
-  const char* waits;   ///< what streams wait for
-  const char* region;  ///< that tells how long; nullptr: none does
+  const char* waits;   ///< shown as what streams wait for
+  const char* region;  ///< region that records the wait; nullptr if none
 };
 constexpr Bound kBounds[] = {
     {StepPart::input, "input_bound", "input-bound", "io", "IO", "IOWait"},
@@ -57,12 +57,12 @@ constexpr Bound kBounds[] = {
     {StepPart::output, "output_bound", "output-bound", "io", "IO", nullptr},
 };
 
-/// The regions of a part, and what they take, window by window.
+/// Regions with one role, and their time per window.
 struct PartOfSteps {
   std::vector<std::pair<double, std::uint32_t>> regions;  // by ns
   std::vector<double> windows;
-  bool all_in_front = true;  ///< each lies beside the Batch
-  std::string lacks;         ///< why what it takes is not known; empty: it is
+  bool all_in_front = true;  ///< true if all are siblings of the Batch
+  std::string lacks;         ///< reason why the time is unknown; empty if known
 
   double ns() const {
     double sum = 0;
@@ -89,13 +89,13 @@ void add_inside(const RunView& view, const Bound& bound, PartOfSteps& part) {
     if (columns[at].on_stream || part_of_step(view, path) != bound.part) { continue; }
     const PathStats& stats = view.run.paths[path];
     if (stats.skipped != 0) { part.lacks = detail::format("not all calls of {} are timed", view.label(path)); }
-    if (!view.runs_each_step(path)) { continue; }  // single steps are another rule's
+    if (!view.runs_each_step(path)) { continue; }  // slow_steps reports single steps
     add_column(view, at, part);
     part.all_in_front = false;
   }
 }
 
-/// Regions between two Batches. The rows tell how long that is, and not what was in it.
+/// Adds regions between two Batches. The rows have the length of that time but not its regions.
 void add_in_front(const RunView& view, const Bound& bound, PartOfSteps& part) {
   const std::vector<HistoryColumn>& columns = view.steps->columns();
   std::size_t between = 0;
@@ -106,13 +106,13 @@ void add_in_front(const RunView& view, const Bound& bound, PartOfSteps& part) {
     const PathStats& stats = view.run.paths[path];
     if (part_of_step(view, path) != bound.part || !view.runs_each_step(path) || between_ns <= 0) { continue; }
     if (view.run.threads.size() > 1) {
-      part.lacks =
-          detail::format("several threads record: whether {} lies between two Batches is not known", view.label(path));
+      part.lacks = detail::format("several threads record, so it is unknown whether {} is between two Batches",
+                                  view.label(path));
       continue;
     }
     const double a_step = static_cast<double>(stats.host.total_ns()) / static_cast<double>(view.series->steps);
     const double share = a_step * view.usual_steps_in_windows() / between_ns;
-    constexpr double kFits = 1.1;  // the first one of an Epoch is in no period
+    constexpr double kFits = 1.1;  // the first step of an Epoch has no period
     if (share > kFits) { continue; }
     for (std::size_t at = 0; at < view.windows.size(); ++at) {
       part.windows[at] += std::min(share, 1.0) * view.windows[at].column(between);
@@ -121,7 +121,7 @@ void add_in_front(const RunView& view, const Bound& bound, PartOfSteps& part) {
   }
 }
 
-/// On streams the host's time tells nothing: what a stream waited for does.
+/// Adds stream waits: host times are meaningless for work on streams.
 void add_waits(const RunView& view, const Bound& bound, PartOfSteps& part) {
   const Exposed::For wanted = bound.part == StepPart::input ? Exposed::For::io : Exposed::For::comm;
   const std::vector<HistoryColumn>& columns = view.steps->columns();
@@ -131,7 +131,7 @@ void add_waits(const RunView& view, const Bound& bound, PartOfSteps& part) {
   part.all_in_front = false;
   if (!part.regions.empty()) { return; }
   part.lacks = detail::format(
-      "work is on streams, where host times tell nothing, and no region of {} tells what they wait for", bound.region);
+      "work runs on streams, so host times do not show it, and no {} region records their waits", bound.region);
 }
 
 PartOfSteps part_of(const RunView& view, const Bound& bound) {
@@ -147,7 +147,7 @@ PartOfSteps part_of(const RunView& view, const Bound& bound) {
   return part;
 }
 
-/// Of what single steps lose, which is another rule's.
+/// Returns the time lost to single slow steps, which slow_steps reports.
 double slow_ns(const RunView& view, const PartOfSteps& part) {
   double sum = 0;
   for (const auto& [ns, path] : part.regions) {
@@ -158,7 +158,7 @@ double slow_ns(const RunView& view, const PartOfSteps& part) {
 }
 
 std::string bound_sentence(const RunView& view, const Bound& bound, const PartOfSteps& part, double share) {
-  // The span of a wait is the most that it may have cost.
+  // The span of a wait is an upper bound of its cost.
   const std::string saved =
       detail::format("a usual step takes {}{} instead of {}", human_time(view.usual_ns * (1 - share)),
                      view.on_streams ? " or more" : "", human_time(view.usual_ns));
@@ -170,7 +170,7 @@ std::string bound_sentence(const RunView& view, const Bound& bound, const PartOf
   for (const auto& [ns, path] : part.regions) { names.push_back(view.label(path)); }
   const bool one = names.size() == 1;
   return detail::format("{}: {}{} {} {} of a step, and nothing overlaps {}; without {} {}", bound.name,
-                        list_text(names), part.all_in_front ? ", in front of the Batch," : "", one ? "is" : "are",
+                        list_text(names), part.all_in_front ? ", before the Batch," : "", one ? "is" : "are",
                         share_text(share), one ? "it" : "them", one ? "it" : "them", saved);
 }
 
@@ -196,29 +196,29 @@ void add_bound(const RunView& view, const Bound& bound, Conclusions& said) {
   if (view.on_streams && bound.region == nullptr) { return; }
   const auto abstain = [&](const std::string& why) { said.skipped_rules.push_back({bound.what, why}); };
   if (bound.part == StepPart::communication && is_one_of_many(view)) {
-    return abstain("waiting for other ranks is in it, of which one rank alone knows nothing: takt report compares all");
+    return abstain("it includes waiting for other ranks, which needs data of all ranks: takt report compares them");
   }
   const PartOfSteps part = part_of(view, bound);
   if (!part.lacks.empty()) { return abstain(part.lacks); }
   if (part.regions.empty()) {
-    // Of what no step needs nothing is missing.
+    // No finding is missing if no step needs this part.
     if (bound.part == StepPart::input) {
-      abstain(detail::format("no region of kind {} runs in each step, or in front of it", bound.kind));
+      abstain(detail::format("no region of kind {} runs in or before each step", bound.kind));
     }
     return;
   }
   std::vector<double> wholes;
   for (const RunWindow& each : view.windows) { wholes.push_back(each.period_ns); }
   const RatioOfSums ratio = ratio_of_sums(part.windows, wholes);
-  if (!ratio.known) { return abstain("the steps are too few for an interval"); }
-  // Without what single steps lose, of the part and of the whole.
+  if (!ratio.known) { return abstain("too few steps for a confidence interval"); }
+  // Exclude time lost to single slow steps from both the part and the whole.
   double all_slow_ns = 0;
   for (const auto& [path, slow] : view.steps->slow()) { all_slow_ns += static_cast<double>(slow.excess_ns()); }
   double whole_ns = 0;
   for (const double each : wholes) { whole_ns += each; }
   const double share = std::max(part.ns() - slow_ns(view, part), 0.0) / std::max(whole_ns - all_slow_ns, whole_ns / 2);
   if (share - ratio.half < kMinBoundShare) { return; }
-  if (share > 1) { return abstain("several streams wait at once: their sum is longer than a step"); }
+  if (share > 1) { return abstain("several streams wait at once, so their sum exceeds the step"); }
   said.findings.push_back(bound_finding(view, bound, part, share, ratio.half));
 }
 

@@ -9,12 +9,12 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a region of a step is there for.
+/// Role of a region in a training step.
 enum class StepPart { other, input, output, communication };
 
-/// By its kind; one of kind `other` belongs to what it lies in, a wait to what it waits for. IO is input, unless its
-/// name says that it writes: "Checkpoint", "Save", "Write", "Log", "Dump", "Output", or one that contains it. Any path
-/// of the run; what is no path is `other`. Any thread.
+/// Returns the role by the region's kind. A region of kind `other` takes the role of its parent; a wait takes the role
+/// of what it waits for. IO is input unless the name contains "Checkpoint", "Save", "Write", "Log", "Dump" or "Output".
+/// Invalid paths are `other`. Any thread.
 StepPart part_of_step(const RunView& view, std::uint32_t path);
 
 }  // namespace detail

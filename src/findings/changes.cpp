@@ -62,7 +62,7 @@ LevelShift find_shift(const std::vector<double>& values) {
   const auto left = static_cast<double>(shift.at);
   const double error = scatter.deviation * std::sqrt(1 / left + 1 / (count - left));
   shift.half = student_t_quantile(0.975, std::max(scatter.independent - 2, 1.0)) * error;
-  // 97.5 % quantile of where a two-sided random walk that drifts down has its top (Yao 1987, Bai 1997).
+  // 97.5 % quantile of the argmax of a two-sided random walk with downward drift (Yao 1987, Bai 1997).
   constexpr double kPlace = 11;
   const double signal = scatter.deviation > 0 ? (shift.after - shift.before) / scatter.deviation : kNever;
   shift.near = kPlace / (signal * signal) + 1;
@@ -99,17 +99,17 @@ LevelSlope find_slope(const std::vector<double>& values) {
 
 namespace {
 
-/// Windows one behind the other.
+/// Consecutive windows.
 struct WindowRange {
   std::size_t first = 0;
-  std::size_t last = 0;  ///< behind the last one
+  std::size_t last = 0;  ///< one past the last
 };
 
-/// The levels of a run, window by window.
+/// Levels of a run, per window.
 struct Levels {
-  std::vector<double> values;        // ns of a step
+  std::vector<double> values;        // ns per step
   std::vector<const RunWindow*> of;  // the windows
-  double steps = 0;                  // of a window, on average
+  double steps = 0;                  // mean number per window
 
   std::vector<double> in(const WindowRange& range) const {
     return {values.begin() + static_cast<std::ptrdiff_t>(range.first),
@@ -120,7 +120,7 @@ struct Levels {
     for (std::size_t at = range.first; at < range.last; ++at) { sum += values[at]; }
     return sum / static_cast<double>(range.last - range.first);
   }
-  /// Of what is left where the level is taken for even.
+  /// Returns the sum of squares around a constant level.
   double squares(const WindowRange& range) const {
     const double level = mean(range);
     double sum = 0;
@@ -129,7 +129,7 @@ struct Levels {
   }
 };
 
-/// Of two errors that do not hang together. Not std::hypot(), for which a program would need the C library of 2.35.
+/// Adds two independent errors. std::hypot() would require glibc 2.35.
 double root_of_squares(double one, double other) { return std::sqrt(one * one + other * other); }
 
 Levels levels_of(const RunView& view) {
@@ -144,7 +144,7 @@ Levels levels_of(const RunView& view) {
   return levels;
 }
 
-/// What a step takes in the column, in the middle of the windows: single steps do not move it.
+/// Returns the median over windows of the column's time per step; single steps do not move it.
 double middle_of(const Levels& levels, const WindowRange& range, std::size_t column) {
   std::vector<double> times;
   for (std::size_t at = range.first; at < range.last; ++at) {
@@ -153,7 +153,7 @@ double middle_of(const Levels& levels, const WindowRange& range, std::size_t col
   return median(std::move(times));
 }
 
-/// The region, or HistoryColumn::kBetween, that changes by most in the direction in which the step does.
+/// Returns the region, or HistoryColumn::kBetween, that changes most in the same direction as the step.
 std::uint32_t changed_region(const RunView& view, const Levels& levels, const WindowRange& before,
                              const WindowRange& after, bool longer) {
   std::uint32_t max = view.series->path;
@@ -169,7 +169,7 @@ std::uint32_t changed_region(const RunView& view, const Levels& levels, const Wi
   return max == HistoryColumn::kBetween ? view.region_between() : max;
 }
 
-/// A level that changes, and the windows on both sides.
+/// A change of level with the windows on both sides.
 struct FoundChange {
   LevelShift shift;
   WindowRange before;
@@ -179,9 +179,8 @@ struct FoundChange {
   double share() const noexcept { return shift.after / shift.before - 1; }
 };
 
-/// Ends of parts between which the level may change, the most telling first: 0, places in the order of the run, and the
-/// number of windows. Whether it does is asked later: a level that comes back hides both its changes from whoever looks
-/// for one.
+/// Returns 0, candidate positions of changes in ascending order, and the number of windows. Significance is checked
+/// later: a level that returns hides both of its changes from a search for one.
 std::vector<std::size_t> candidate_ends(const Levels& levels) {
   std::vector<std::size_t> ends = {0, levels.values.size()};
   while (ends.size() < kMaxChanges + 2) {
@@ -203,14 +202,14 @@ std::vector<std::size_t> candidate_ends(const Levels& levels) {
   return ends;
 }
 
-/// How sure it is that the level changes between two ends: above 1 it is.
+/// Returns how significant the change between two ends is: > 1 is significant.
 double sureness(const Levels& levels, const WindowRange& range) {
   const LevelShift found = find_shift(levels.in(range));
   const bool counts = found.at != 0 && std::fabs(found.after / found.before - 1) >= kMinChange;
   return counts ? found.statistic / found.critical : 0;
 }
 
-/// Of the candidates those that are sure, between each other: the least sure one goes first.
+/// Drops candidates, least significant first, until all are significant between their neighbours.
 std::vector<std::size_t> ends_of_parts(const Levels& levels) {
   std::vector<std::size_t> ends = candidate_ends(levels);
   while (ends.size() > 2) {
@@ -228,7 +227,7 @@ std::vector<std::size_t> ends_of_parts(const Levels& levels) {
   return ends;
 }
 
-/// Each with the levels between its neighbours, as all of them are known now.
+/// Returns the final changes, each with the levels between its neighbouring changes.
 std::vector<FoundChange> changes_of(const Levels& levels) {
   const std::vector<std::size_t> ends = ends_of_parts(levels);
   std::vector<FoundChange> changes;
@@ -252,8 +251,8 @@ double typical_period(const RunView& view, const StepBlock& block) {
   return sum / static_cast<double>(block.steps);
 }
 
-/// The block with the first step of the new level: blocks tell it better than windows do. What is far from both levels
-/// counts as if it were as far as they are from each other.
+/// Returns the block with the first step of the new level; blocks are finer than windows. Deviations are capped at the
+/// difference of the levels.
 std::size_t block_of(const RunView& view, const Levels& levels, const FoundChange& change) {
   const auto reach = static_cast<std::size_t>(std::min(change.shift.near + 1, static_cast<double>(levels.of.size())));
   const std::size_t middle = change.after.first;
@@ -276,7 +275,7 @@ std::size_t block_of(const RunView& view, const Levels& levels, const FoundChang
   return best;
 }
 
-/// How far the new level lasts: up to a change that takes back half of it or more.
+/// Returns the end of the new level: the first later change that reverts at least half of it.
 std::size_t end_of_group(const std::vector<FoundChange>& changes, std::size_t at) {
   const double half_way = (changes[at].shift.before + changes[at].shift.after) / 2;
   for (std::size_t later = at + 1; later < changes.size(); ++later) {
@@ -286,7 +285,6 @@ std::size_t end_of_group(const std::vector<FoundChange>& changes, std::size_t at
   return changes.size();
 }
 
-/// From one block up to another one.
 double steps_between(const RunView& view, std::size_t first, std::size_t last) {
   double steps = 0;
   for (std::size_t at = first; at < last; ++at) { steps += static_cast<double>(view.steps->blocks()[at].steps); }
@@ -297,7 +295,7 @@ Cost cost_of_change(const RunView& view, double ns, double half) {
   return {ns, std::max(ns - half, 0.0), ns + half, view.share_of_run(ns)};
 }
 
-/// As exactly as it is known: "41 200".
+/// Rounds to the known precision: "41 200".
 std::string place_text(std::int64_t step, double within) {
   const double unit = std::pow(10, std::floor(std::log10(std::max(within, 1.0))));
   return step_text(static_cast<std::int64_t>(std::llround(static_cast<double>(step) / unit) * std::llround(unit)));
@@ -309,7 +307,7 @@ std::string in_run(const RunView& view, const Finding& finding) {
 
 void add_change_points(const RunView& view, const Levels& levels, const std::vector<FoundChange>& changes,
                        Conclusions& said) {
-  std::size_t undone = 0;  // a change that takes back an earlier one is part of it
+  std::size_t undone = 0;  // a change that reverts an earlier one belongs to it
   for (std::size_t at = 0; at < changes.size(); ++at) {
     const FoundChange& change = changes[at];
     if (at != 0 && at == undone) { continue; }
@@ -330,7 +328,7 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
         {"steps", view.usual_steps, "steps"},    {"windows", static_cast<double>(levels.values.size()), "windows"}};
     std::string until;
     std::size_t last_block = blocks.size();
-    double places = within;  // how exactly the number of steps is known
+    double places = within;  // uncertainty of the number of steps
     if (end < changes.size()) {
       last_block = block_of(view, levels, changes[end]);
       const double end_within = changes[end].shift.near * levels.steps;
@@ -349,7 +347,7 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
   }
 }
 
-/// "an epoch", or in how many steps; and how many windows that are.
+/// Returns "an epoch" or "in N steps", and its length in windows.
 std::pair<std::string, double> unit_of(const RunView& view, const Levels& levels, double share_of_window) {
   constexpr std::uint64_t kMinEpochs = 3;
   const std::uint32_t above = view.above_batch();
@@ -373,7 +371,7 @@ void add_drift(const RunView& view, const Levels& levels, const LevelSlope& line
   const std::size_t third = levels.values.size() / 3;
   const std::uint32_t region =
       changed_region(view, levels, {0, third}, {levels.values.size() - third, levels.values.size()}, line.slope > 0);
-  const double begin = line.begin - line.slope / 2;  // windows stand for their middle
+  const double begin = line.begin - line.slope / 2;  // a window represents its middle
   const double in_all = line.slope * n / begin;
   Finding finding;
   finding.what = "drift";
@@ -401,19 +399,19 @@ void add_changes(const RunView& view, Conclusions& said) {
   };
   const Levels levels = levels_of(view);
   if (view.usual_steps < kMinStepsOverTime || levels.values.size() < kMinRunWindows) {
-    return abstain(detail::format("{} steps have a period, it takes {}",
+    return abstain(detail::format("{} steps have a period, {} are needed",
                                   human_count(static_cast<std::uint64_t>(view.usual_steps)), kMinStepsOverTime));
   }
   const LevelShift shift = find_shift(levels.values);
   const LevelSlope line = find_slope(levels.values);
   const double in_all = line.slope / line.begin * static_cast<double>(levels.values.size() - 1);
-  // One thing is told once: as a slope where that explains more.
+  // Report once: as a slope if that explains more.
   const bool is_drift =
       line.is_sure() && std::fabs(in_all) >= kMinChange && (!shift.is_sure() || line.squares < shift.squares);
   if (is_drift) { return add_drift(view, levels, line, said); }
   const std::vector<FoundChange> changes = changes_of(levels);
   if (changes.empty() && std::isinf(shift.critical) && std::isinf(line.critical)) {
-    return abstain("neighbouring steps are so alike that the run is too short to tell a change from chance");
+    return abstain("steps are strongly autocorrelated and the run is too short to distinguish a change from chance");
   }
   add_change_points(view, levels, changes, said);
 }

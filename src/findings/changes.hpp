@@ -10,25 +10,25 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A level that changes at once.
+/// A sudden change of level.
 struct LevelShift {
-  std::size_t at = 0;  ///< the first value of the new level
+  std::size_t at = 0;  ///< index of the first value at the new level
   double before = 0;
   double after = 0;
-  double half = 0;       ///< 95 % interval of after - before: -/+ this
-  double near = 0;       ///< 95 % interval of the place: -/+ so many values
-  double statistic = 0;  ///< what is compared with `critical`
+  double half = 0;       ///< 95 % interval of after - before: -/+ half
+  double near = 0;       ///< 95 % interval of `at`: -/+ near values
+  double statistic = 0;  ///< compared with `critical`
   double critical = 0;
-  double squares = 0;  ///< of what the two levels leave unexplained
+  double squares = 0;  ///< sum of squares that the two levels leave unexplained
 
   bool is_sure() const noexcept { return statistic > critical; }
 };
 
-/// A level that changes evenly.
+/// A steady change of level.
 struct LevelSlope {
-  double begin = 0;  ///< the level in the middle of the first value
-  double slope = 0;  ///< from a value to the next
-  double half = 0;   ///< 95 % interval of it
+  double begin = 0;  ///< level at the middle of the first value
+  double slope = 0;  ///< change from one value to the next
+  double half = 0;   ///< 95 % interval of the slope: -/+ half
   double statistic = 0;
   double critical = 0;
   double squares = 0;
@@ -36,13 +36,13 @@ struct LevelSlope {
   bool is_sure() const noexcept { return statistic > critical; }
 };
 
-/// By CUSUM over the long-run deviation: the values less the mean of all, added up from the first one on, lie farthest
-/// from 0 where the level changes. How far they get without a change depends on how values scatter and on how alike
-/// neighbours are, which is estimated from what both levels leave: the shift itself makes neighbours alike. Not sure
-/// where there are too few values that are independent. Any thread.
+/// Finds the shift by CUSUM over the long-run deviation: the running sum of (value - mean) is farthest from 0 at the
+/// shift. The critical value allows for the scatter and autocorrelation of the residuals around both levels, because
+/// the shift itself correlates neighbours. Never sure if there are too few independent values. Any thread.
 LevelShift find_shift(const std::vector<double>& values);
 
-/// By least squares; neighbours that are alike widen the interval. Not sure likewise. Any thread.
+/// Fits a line by least squares; autocorrelation widens the interval. Never sure if there are too few independent
+/// values. Any thread.
 LevelSlope find_slope(const std::vector<double>& values);
 
 }  // namespace detail

@@ -20,26 +20,26 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// In this order: later ones leave out what earlier ones have told.
+/// Order matters: later rules skip what earlier ones have reported.
 constexpr void (*kRules[])(const RunView&, Conclusions&) = {
     add_never_ended,     add_losses,         add_bounds,        add_slow_steps,    add_changes,
     add_warm_up,         leave_to_scheduler, add_start_and_end, add_between_steps, add_stops,
     add_busy_processors, add_own_cost,       add_uncovered,
 };
 
-/// What makes all rules that rest on steps silent.
+/// Adds the reason if no rule about steps can run.
 void add_missing_steps(const RunView& view, Conclusions& said) {
   if (view.run.history == nullptr) {
-    said.skipped_rules.push_back({"steps", "there is no history of steps"});
+    said.skipped_rules.push_back({"steps", "no step history is available"});
   } else if (view.steps == nullptr) {
     said.skipped_rules.push_back({"steps", "no Batch has ended"});
   } else if (view.usual_steps < kMinSteps) {
     said.skipped_rules.push_back(
-        {"steps", detail::format("{} steps after warm-up have a period, it takes {}", view.usual_steps, kMinSteps)});
+        {"steps", detail::format("{} steps after warm-up have a period, {} are needed", view.usual_steps, kMinSteps)});
   }
   if (view.run.history != nullptr && view.run.history->rows_left_out() != 0) {
     said.skipped_rules.push_back(
-        {"steps", detail::format("steps of series beyond the first {} are not looked at", StepHistory::kMaxSeries)});
+        {"steps", detail::format("only the first {} series of steps are checked", StepHistory::kMaxSeries)});
   }
 }
 
@@ -63,7 +63,7 @@ void conclude(Snapshot& run, std::shared_ptr<const StepHistory> history) {
 
 namespace {
 
-/// Two digits or more.
+/// Formats with at least two digits.
 std::string two_digits(double value) {
   return std::fabs(value) < 9.95 ? detail::format("{:.1f}", value) : detail::format("{:.0f}", value);
 }
@@ -123,13 +123,13 @@ JsonText skipped_rule_json(const SkippedRule& skipped_rule) {
 
 namespace {
 
-constexpr std::size_t kNamedRanks = 3;  // more are counted
+constexpr std::size_t kNamedRanks = 3;  // more are only counted
 
 double cost_ns(const Finding& finding) noexcept { return finding.cost ? finding.cost->ns : 0; }
 
 bool makes_figures_wrong(const Finding& finding) { return finding.what == "never_ended" || finding.what == "lost"; }
 
-/// What stands first.
+/// Sort key: smallest first.
 std::pair<bool, double> weight_of(const Finding& finding) { return {!makes_figures_wrong(finding), -cost_ns(finding)}; }
 
 using FoundOnRank = std::pair<int, const Finding*>;
@@ -166,7 +166,7 @@ std::vector<Finding> findings_of_ranks(const std::vector<RankFindings>& ranks, s
   for (const RankFindings& rank : ranks) {
     for (const Finding& each : rank.findings) {
       std::vector<FoundOnRank>& group = groups[{each.what, each.where}];
-      // A rank has its dearest one first.
+      // Each rank's findings are sorted by cost, so its first one is the most expensive.
       if (group.empty() || group.back().first != rank.rank) { group.emplace_back(rank.rank, &each); }
     }
   }

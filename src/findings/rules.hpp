@@ -13,109 +13,110 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Why a rule abstains that goes by when steps were.
-inline constexpr const char* kTimeOfOthers = "trials or measurements ran, and it is not told apart when";
+/// Reason to skip rules that depend on when steps ran.
+inline constexpr const char* kTimeOfOthers = "trials or measurements ran at times that were not recorded";
 
-// The rules: each adds what it concludes of the run, or what the figures lack for it. The constants say from when on
-// they speak. All: any thread.
+// The rules. Each adds its findings, or a skipped rule if data is missing. The constants below are their thresholds.
+// All: any thread.
 
-/// never_ended: regions whose time is in no figure.
+/// never_ended: regions that are missing from all times.
 void add_never_ended(const RunView& view, Conclusions& said);
-/// lost: steps, metrics or stream spans that were recorded, or should have been.
+/// lost: dropped steps, metrics or stream spans.
 void add_losses(const RunView& view, Conclusions& said);
 
-/// input_bound, output_bound, communication_bound: a part of each step that nothing overlaps.
+/// input_bound, output_bound, communication_bound: a part of each step that overlaps with nothing.
 void add_bounds(const RunView& view, Conclusions& said);
 /// slow_steps: single steps that take much longer than others.
 void add_slow_steps(const RunView& view, Conclusions& said);
-/// change_point, drift: steps that take longer, or less long, than earlier ones.
+/// change_point, drift: steps become slower or faster during the run.
 void add_changes(const RunView& view, Conclusions& said);
 
 /// warm_up: the first steps take longer than others.
 void add_warm_up(const RunView& view, Conclusions& said);
-/// start_up, after_steps: time before the first step, and behind the last one.
+/// start_up, after_steps: time before the first and after the last step.
 void add_start_and_end(const RunView& view, Conclusions& said);
-/// between_steps: time from a step to the next that no rule before this one has told of.
+/// between_steps: time between steps that no earlier rule has reported.
 void add_between_steps(const RunView& view, Conclusions& said);
 
 /// stopped, slept: the process did not run, or the machine slept.
 void add_stops(const RunView& view, Conclusions& said);
-/// processors_busy, oversubscribed: the thread of the Session was ready to run, and got no processor.
+/// processors_busy, oversubscribed: the Session's thread was runnable but had no processor.
 void add_busy_processors(const RunView& view, Conclusions& said);
-/// After the rules for steps: withdraws slow_steps, warm_up, change_point and drift where the thread waited for a
-/// processor for half of their time or longer, which may explain them. Where that wait is not known, their sentence
-/// says so. Slow steps at equal distances stay: the scheduler makes none.
+/// Runs after the rules for steps. Withdraws slow_steps, warm_up, change_point and drift if the thread waited for a
+/// processor for at least half of their time, which may explain them. If that wait is unknown, their sentence says so.
+/// Periodic slow steps stay, because the scheduler causes none.
 void leave_to_scheduler(const RunView& view, Conclusions& said);
 /// own_cost: Takt takes a part of the run.
 void add_own_cost(const RunView& view, Conclusions& said);
-/// uncovered: no region tells what the thread of the Session did, and no rule before this one.
+/// uncovered: no region was open on the Session's thread, and no earlier rule explains it.
 void add_uncovered(const RunView& view, Conclusions& said);
 
-// From when on rules speak, and why. docs/findings.md has the same for readers, and how often each is wrong.
+// Thresholds of the rules, with reasons. docs/findings.md has them for readers, with error rates.
 
 /// Half the width of a two-sided 95 % interval, in standard deviations of a normal distribution.
 inline constexpr double kNormal95 = 1.96;
 
-// How much there has to be.
+// Minimum sample sizes.
 
-/// Of steps after warm-up, with a period: below it shares and medians are those of chance.
+/// Minimum number of steps after warm-up with a period; with fewer, shares and medians are mostly chance.
 inline constexpr double kMinSteps = 32;
-/// Of windows, for an interval.
+/// Minimum number of windows for a confidence interval.
 inline constexpr std::size_t kMinRunWindows = 16;
-/// More make them so short that neighbours are alike; a change is found as well in 64, and its place in the blocks.
+/// Maximum number of windows. Shorter windows would correlate; 64 suffice to find a change, and blocks locate it.
 inline constexpr std::size_t kMaxRunWindows = 64;
 
-// What part of a step or of the run is worth a line.
+// Minimum shares of a step or of the run.
 
-/// Of a step, by the lower end of the interval: half of where others call a loader's share high (20 %), above where
-/// they begin to mention it (5 %).
+/// Minimum share of a step, by the lower end of the interval. Other tools call a loader's share high at 20 % and
+/// mention it from 5 % on.
 inline constexpr double kMinBoundShare = 0.10;
-/// Of the run, lost to slow steps. What takes less moves no decision.
+/// Minimum share of the run lost to slow steps; less changes no decision.
 inline constexpr double kMinSlowShare = 0.02;
-/// The same of one or two steps, which may well not come again.
+/// The same for one or two slow steps, which may not recur.
 inline constexpr double kMinFewSlowShare = 0.05;
 inline constexpr std::uint64_t kFewSlowSteps = 3;
-/// Of the time from the first step to the last one. Most runs validate between steps; a fifth of the time is more than
-/// most mean to spend on it.
+/// Minimum share of the time from the first to the last step. Most runs validate between steps; a fifth of the time is
+/// more than most intend.
 inline constexpr double kMinBetweenShare = 0.20;
-/// Of the run, before the first step or behind the last one; and in ns, as a short run is mostly that.
+/// Minimum share of the run before the first or after the last step, and in ns, because short runs are mostly start-up.
 inline constexpr double kMinOutsideShare = 0.20;
 inline constexpr double kMinOutsideNs = 5e9;
-/// Of the run, by steps at its beginning that take longer than others.
+/// Minimum share of the run that slow steps at its start cost.
 inline constexpr double kMinWarmupShare = 0.05;
-/// By how much these are longer on average, of what is usual, and in standard deviations of the steps behind them.
+/// Minimum mean excess of these, as a share of a usual step, and in standard deviations of the later steps.
 inline constexpr double kMinWarmupLonger = 0.75;
 inline constexpr double kMinWarmupDeviations = 4;
-/// Of the run, in ns, for what is said of the process and of Takt: a shorter one is mostly its own start and end.
+/// Minimum length of the run, in ns, for rules about the process and Takt: a shorter run is mostly start and end.
 inline constexpr double kShortestRunNs = 1e9;
-/// Of the run, for which a thread was ready to run and had no processor. An idle machine has 0.1 %.
+/// Minimum share of the run for which a thread was runnable without a processor. An idle machine has 0.1 %.
 inline constexpr double kMinWaitShare = 0.05;
-/// Of the run, in which the process was stopped.
+/// Minimum share of the run in which the process was stopped.
 inline constexpr double kMinStoppedShare = 0.01;
-/// Of the run, that Takt itself takes. It promises next to nothing.
+/// Minimum share of the run that Takt itself takes.
 inline constexpr double kMinOwnShare = 0.02;
-/// Of the run, in which no region was open on the thread of the Session.
+/// Minimum share of the run with no region open on the Session's thread.
 inline constexpr double kMinUncoveredShare = 0.20;
-/// Of what was recorded, and is lost.
+/// Minimum share of the recorded data that was dropped.
 inline constexpr double kMinLostShare = 0.01;
 
 // Changes over time.
 
-/// Steps, after warm-up and with a period. Of fewer that are much alike more than one run in a hundred seems to change.
+/// Minimum number of steps after warm-up with a period. With fewer, autocorrelation gives false changes in over 1 % of
+/// runs.
 inline constexpr double kMinStepsOverTime = 240;
-/// Windows on each side of a change.
+/// Minimum number of windows on each side of a change.
 inline constexpr std::size_t kMinWindowsASide = 4;
-/// By how much the level changes, of what it was.
+/// Minimum relative change of the level.
 inline constexpr double kMinChange = 0.02;
-/// Of windows, if each were independent of its neighbours. Below it their scatter itself is hardly known.
+/// Minimum number of effectively independent windows; with fewer, the scatter itself is uncertain.
 inline constexpr double kMinIndependentOverTime = 6;
-/// A Brownian bridge gets so far from 0 in 0.4 % of all cases (Kolmogorov). Where few windows tell how they scatter,
-/// it takes more: kShiftCritical (1 + kShiftFew / independent windows).
+/// A Brownian bridge gets this far from 0 in 0.4 % of all cases (Kolmogorov). With few windows the critical value is
+/// kShiftCritical (1 + kShiftFew / independent windows).
 inline constexpr double kShiftCritical = 1.75;
 inline constexpr double kShiftFew = 7;
-/// The quantile of Student's t that a slope has to pass: 0.1 %, both ways.
+/// Student's t quantile that a slope must exceed: 0.1 %, two-sided.
 inline constexpr double kSlopeSure = 0.9995;
-/// Changes that are looked for, at most: a run that has more has noise of another kind.
+/// Maximum number of changes; a run with more has another kind of noise.
 inline constexpr std::size_t kMaxChanges = 3;
 
 }  // namespace detail

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kLabelColumns = 60;
 
-// The beginning is over where the median of so many steps in a row is no longer than this times what is usual. Of these
-// the last one that is longer by kLonger is part of it.
+// The transient ends when the median of this many consecutive steps is at most kAsUsual times the usual time. The last
+// step in these that is longer by kLonger still belongs to it.
 constexpr std::size_t kStepsInARow = 8;
 constexpr double kAsUsual = 1.1;
 
@@ -54,7 +54,7 @@ RunView::RunView(const Snapshot& snapshot) : run(snapshot), on_streams(!snapshot
   add_windows();
 }
 
-/// From warm-up on, as long as steps are longer than what is usual after it.
+/// Extends warm-up while steps are longer than the usual time after it.
 void RunView::find_transient() {
   transient = steps->warmup();
   for (const StepBlock& each : steps->blocks()) {
@@ -163,10 +163,10 @@ std::vector<std::uint32_t> RunView::beside_batch() const {
 }
 
 std::string RunView::label(std::uint32_t path) const {
-  if (path == HistoryColumn::kBetween) { return "what lies between two Batches"; }
+  if (path == HistoryColumn::kBetween) { return "time between two Batches"; }
   if (path == kNoIndex) { return "paths beyond the 64th"; }
   if (path >= run.paths.size()) { return "?"; }
-  if (series != nullptr && path == series->path) { return "what no region inside the Batch covers"; }
+  if (series != nullptr && path == series->path) { return "Batch time outside regions"; }
   const std::string& name = run.paths[path].name;
   const auto same = [&name](const PathStats& each) { return each.name == name && each.host.n() != 0; };
   const bool alone = std::count_if(run.paths.begin(), run.paths.end(), same) < 2;
@@ -180,7 +180,7 @@ std::string RunView::name(std::uint32_t path) const {
 namespace {
 
 constexpr double kMaxCorrelation = 0.95;
-// With fewer of them their means tell nothing.
+// With fewer pairs their means are not meaningful.
 constexpr std::size_t kMinPairs = 12;
 
 double root_mean_square(const std::vector<double>& values) {
@@ -188,7 +188,7 @@ double root_mean_square(const std::vector<double>& values) {
                    static_cast<double>(values.size()));
 }
 
-/// If neighbours are alike, and nothing else is.
+/// Estimates with autocorrelation as the only noise.
 LongRun as_first_order(const std::vector<double>& residuals, double fitted) {
   double squares = 0;
   double neighbours = 0;

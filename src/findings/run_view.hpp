@@ -15,37 +15,37 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Consecutive steps of a run, taken together. Times in ns.
+/// Consecutive steps of a run, combined. Times in ns.
 struct RunWindow {
   std::size_t first_block = 0;
   double steps = 0;
-  double period_ns = 0;         ///< of these, from the end of the Batch before where that is known
-  double usual_steps = 0;       ///< as StepBlock
-  double usual_ns = 0;          ///< likewise
-  std::vector<double> columns;  ///< by place in SeriesHistory::columns()
+  double period_ns = 0;         ///< sum of periods; a period starts at the end of the previous Batch if that is known
+  double usual_steps = 0;       ///< as in StepBlock
+  double usual_ns = 0;          ///< as in StepBlock
+  std::vector<double> columns;  ///< indexed as SeriesHistory::columns()
 
-  /// Of a step, without what is slow.
+  /// Returns the mean time of a step, without slow outliers.
   double level() const noexcept { return usual_ns / usual_steps; }
   double column(std::size_t place) const noexcept { return place < columns.size() ? columns[place] : 0; }
 };
 
-/// A run as the rules look at it: with the steps of the series that took most time.
+/// Data that the rules use: the run and the series that took the most time.
 struct RunView {
-  /// A step at the beginning that takes so many times what is usual belongs to warm-up.
+  /// A step at the start that takes this many times the usual time belongs to warm-up.
   static constexpr double kLonger = 1.25;
 
   const Snapshot& run;
-  const Series* series = nullptr;        ///< nullptr: there are no steps
-  const SeriesHistory* steps = nullptr;  ///< likewise
-  bool on_streams = false;               ///< work was put on streams of devices
-  std::uint64_t transient = 0;           ///< steps at the beginning that count as warm-up, or are longer than others
-  double usual_steps = 0;                ///< after these
-  double usual_ns = 0;                   ///< of one of them
-  double period_ns = 0;                  ///< of all steps after the beginning
-  /// Equally many steps each, after the beginning. What is left at the end is in none.
+  const Series* series = nullptr;        ///< nullptr if there are no steps
+  const SeriesHistory* steps = nullptr;  ///< nullptr if there are no steps
+  bool on_streams = false;               ///< the run used device streams
+  std::uint64_t transient = 0;           ///< initial steps that are warm-up or slower than usual
+  double usual_steps = 0;                ///< number of usual steps after the transient
+  double usual_ns = 0;                   ///< mean time of one of them
+  double period_ns = 0;                  ///< sum over all steps after the transient
+  /// Windows of equally many steps after the transient. Left-over steps at the end are in no window.
   std::vector<RunWindow> windows;
 
-  /// The snapshot has to outlive the view.
+  /// The snapshot must outlive the view.
   explicit RunView(const Snapshot& snapshot);
 
   double usual_steps_in_windows() const noexcept {
@@ -53,30 +53,30 @@ struct RunView {
     for (const RunWindow& each : windows) { sum += each.usual_steps; }
     return sum;
   }
-  /// Whether trials ran, or functions were measured, in time that no region of the run has.
+  /// Returns true if trials or measurements took time that no region of the run has.
   bool has_time_of_others() const noexcept { return run.trials != nullptr || !run.measurements.empty(); }
-  /// Too short for what is said of the process and of Takt.
+  /// Returns true if the run is too short for rules about the process and Takt.
   bool is_short() const noexcept;
-  /// Up to the last step at least: of a truncated journal, the time that it tells may be from before that.
+  /// Returns the run's length, at least up to the last step: in a truncated journal the recorded length may be older.
   double wall_ns() const noexcept;
   double share_of_run(double ns) const noexcept { return wall_ns() > 0 ? ns / wall_ns() : 0; }
-  /// Of the path of the Batch; kNoIndex: it is at the top, or there are no steps.
+  /// Returns the parent of the Batch's path; kNoIndex if it is at the top or there are no steps.
   std::uint32_t above_batch() const noexcept;
-  /// What the regions on the thread of the Session cover is less than the Batches take: they run on another one.
+  /// Returns true if the Session's thread has less region time than the Batches take, so they run on another thread.
   bool steps_run_elsewhere() const noexcept;
-  /// Whether that path is the Batch, or lies inside it.
+  /// Returns true if the path is the Batch or is inside it.
   bool is_in_batch(std::uint32_t path) const noexcept;
-  /// Whether the region, in or beside the Batch, runs about once a step, or more often.
+  /// Returns true if the region, inside or beside the Batch, runs about once per step or more often.
   bool runs_each_step(std::uint32_t path) const noexcept;
-  /// The region that takes most of what lies between two Batches; HistoryColumn::kBetween: none does, or several
-  /// threads record, so that nobody knows on which of them it ran.
+  /// Returns the region that takes most of the time between Batches. Returns HistoryColumn::kBetween if none does, or
+  /// if several threads record and the region's thread is unknown.
   std::uint32_t region_between() const;
-  /// The regions right beside the Batch in the tree.
+  /// Returns the Batch's siblings in the tree.
   std::vector<std::uint32_t> beside_batch() const;
 
-  /// "IO", or "Epoch/IO" where that key stands in several places; of a HistoryColumn too. Printable.
+  /// Returns "IO", or "Epoch/IO" if that key is in several places. Accepts HistoryColumn paths, too. Printable.
   std::string label(std::uint32_t path) const;
-  /// As Snapshot::path_name(); empty for what is no path.
+  /// As Snapshot::path_name(); empty for an invalid path.
   std::string name(std::uint32_t path) const;
 
  private:
@@ -84,27 +84,26 @@ struct RunView {
   void add_windows();
 };
 
-/// How values of windows, one behind the other, scatter about what is expected of them, where each is like the one
-/// before: as in an autoregression of the first order. Where there is other noise, too, neighbours are less alike than
-/// the values deviate in the long run: so means of two count as well, and what is wider of both.
+/// Scatter of consecutive windows around their expected values, as a first-order autoregression. Other noise would hide
+/// autocorrelation, so means of pairs are examined as well and the wider estimate counts.
 struct LongRun {
-  double deviation = 0;    ///< the mean of n values deviates by this over the root of n
+  double deviation = 0;    ///< standard deviation of the mean of n values, times sqrt(n)
   double correlation = 0;  ///< of neighbours, 0 to 0.95
-  double independent = 0;  ///< so many values without a correlation would tell as much
+  double independent = 0;  ///< effective number of independent values
 };
 
-/// \param residuals what is left of the values. \param fitted how many numbers were fitted to these: residuals scatter
-/// less than the values do, and are less alike (Kendall 1954). REQUIRES: more residuals than that. Any thread.
+/// \param residuals of the fit. \param fitted number of fitted parameters: residuals scatter and correlate less than
+/// the values do (Kendall 1954). REQUIRES: more residuals than fitted parameters. Any thread.
 LongRun long_run_of(const std::vector<double>& residuals, double fitted);
 
-/// A sum by a sum, with a 95 % interval.
+/// Quotient of two sums with a 95 % interval.
 struct RatioOfSums {
   bool known = false;  ///< there are enough windows
   double ratio = 0;
   double half = 0;  ///< the interval is ratio -/+ half
 };
 
-/// Of windows, one behind the other: by the linearised ratio, as the interval of a throughput. Any thread.
+/// Computes the ratio over consecutive windows by linearisation, like the interval of a throughput. Any thread.
 RatioOfSums ratio_of_sums(const std::vector<double>& parts, const std::vector<double>& wholes);
 
 }  // namespace detail

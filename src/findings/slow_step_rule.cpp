@@ -18,7 +18,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// With fewer the same length may be chance.
+// With fewer distances, equal lengths may be chance.
 constexpr std::uint64_t kMinEqualGaps = 3;
 constexpr std::uint64_t kMinAlikeGaps = 5;
 constexpr double kMaxOfGaps = 0.9;
@@ -43,7 +43,7 @@ StepGaps gaps_of(const SlowSteps& slow) {
     alike += std::fabs(static_cast<double>(length) - middle) <= kAlike * middle ? count : 0;
   }
   const double max = kMaxOfGaps * static_cast<double>(all);
-  // Slow steps that follow each other are one slow time, and not a rhythm.
+  // Consecutive slow steps are one slow phase, not a rhythm.
   if (gaps.length < 2) { return gaps; }
   if (all >= kMinEqualGaps && static_cast<double>(equal) >= max) {
     gaps.are = StepGaps::Are::equal;
@@ -55,16 +55,16 @@ StepGaps gaps_of(const SlowSteps& slow) {
 
 namespace {
 
-/// Slow steps that are told together.
+/// Slow steps that are reported together.
 struct SlowGroup {
   std::uint64_t steps = 0;
   double excess_ns = 0;
-  double squares = 0;  ///< of the excess of each
+  double squares = 0;  ///< sum of squared excesses
   double ratios = 0;
   std::int64_t worst_step = 0;
   double worst_ns = 0;
-  std::uint32_t path = 0;  ///< in which most of it lies
-  double path_ns = 0;      ///< of it
+  std::uint32_t path = 0;  ///< path with the largest part of the excess
+  double path_ns = 0;      ///< that part
 
   void add(std::uint32_t where, const SlowSteps& slow) {
     const auto ns = static_cast<double>(slow.excess_ns());
@@ -79,7 +79,7 @@ struct SlowGroup {
   double ratio() const noexcept { return ratios / static_cast<double>(steps); }
 };
 
-/// Of what lies in front of a step: the region beside the Batch that ran as often, and took about as long.
+/// Returns the region before a step: a sibling of the Batch that ran as often and took about as long.
 std::uint32_t region_in_front(const RunView& view, const SlowGroup& slow) {
   std::uint32_t found = HistoryColumn::kBetween;
   double nearest = slow.excess_ns / 2;
@@ -95,12 +95,12 @@ std::uint32_t region_in_front(const RunView& view, const SlowGroup& slow) {
   return found;
 }
 
-/// "Checkpoint", with what it is where it is no region.
+/// Returns the path, or the region before the step if the excess is between Batches.
 std::uint32_t place_of(const RunView& view, const SlowGroup& slow) {
   return slow.path == HistoryColumn::kBetween ? region_in_front(view, slow) : slow.path;
 }
 
-/// \param varies whether another run may have more or fewer of them.
+/// \param varies true if another run may have a different number of them.
 Finding slow_finding(const RunView& view, const SlowGroup& slow, std::string sentence, bool varies) {
   Finding finding;
   finding.what = "slow_steps";
@@ -124,14 +124,14 @@ std::string of_run(const RunView& view, const SlowGroup& slow) {
   return share_text(view.share_of_run(slow.excess_ns)) + " of the run";
 }
 
-/// Steps that are slow at equal distances, or behind what interrupts the pace. False: they are neither.
+/// Adds a finding for slow steps that are periodic or follow interruptions. Returns false if they are neither.
 bool add_regular(const RunView& view, const SlowGroup& group, const SlowSteps& slow, Conclusions& said) {
   const StepGaps gaps = gaps_of(slow);
   const std::uint64_t breaks = view.steps->all_breaks();
   constexpr std::uint64_t kMinBreaks = 3;
   std::string which;
   if (breaks >= kMinBreaks && 10 * slow.after_breaks() >= 9 * slow.steps() && 2 * slow.steps() >= breaks) {
-    which = "the first step behind each Epoch or other Batch";
+    which = "the first step after each Epoch or other Batch";
   } else if (gaps.are != StepGaps::Are::irregular) {
     which =
         detail::format("{} {} step", gaps.are == StepGaps::Are::equal ? "every" : "about every", ordinal(gaps.length));
@@ -177,7 +177,7 @@ void add_slow_steps(const RunView& view, Conclusions& said) {
     const bool counts = view.share_of_run(alone.excess_ns) >= kMinSlowShare;
     if (!counts || !add_regular(view, alone, slow, said)) { rest.add(path, slow); }
   }
-  // A process that was stopped has a slow step, too, which another rule tells.
+  // A stopped process also has a slow step, which another rule reports.
   const double own_ns = rest.excess_ns - static_cast<double>(view.run.process.stopped_ns);
   const double min = rest.steps < kFewSlowSteps ? kMinFewSlowShare : kMinSlowShare;
   if (rest.steps != 0 && view.share_of_run(own_ns) >= min) { add_irregular(view, rest, said); }
@@ -185,10 +185,10 @@ void add_slow_steps(const RunView& view, Conclusions& said) {
 
 namespace {
 
-// Of what lies between steps, a region that takes less is not named.
+// Minimum share of the time between steps for a region to be named.
 constexpr double kMinNamedShare = 0.1;
 
-/// From the first step to the last one.
+/// Times from the first to the last step.
 struct StepsInTime {
   double span_ns = 0;
   double batches_ns = 0;
@@ -203,7 +203,7 @@ StepsInTime steps_in_time(const SeriesHistory& steps) {
   return time;
 }
 
-/// Whether Batches of the thread that makes the steps lie in the region, or it is the only thread there is.
+/// Returns true if Batches of the main series' thread are inside the region, or if there is only one thread.
 bool is_on_thread(const RunView& view, std::uint32_t path) {
   if (view.run.threads.size() < 2) { return true; }
   return std::any_of(view.run.series.begin(), view.run.series.end(), [&](const Series& each) {
@@ -213,7 +213,7 @@ bool is_on_thread(const RunView& view, std::uint32_t path) {
   });
 }
 
-/// Regions beside the Batch, and beside what it lies in, that ran more than once: with their times, the longest first.
+/// Returns the siblings of the Batch and of its ancestors that ran more than once, with their times, longest first.
 std::vector<std::pair<double, std::uint32_t>> regions_between(const RunView& view) {
   std::vector<std::uint32_t> around = {kNoIndex};
   std::uint32_t above = view.above_batch();
@@ -233,9 +233,11 @@ std::vector<std::pair<double, std::uint32_t>> regions_between(const RunView& vie
 }
 
 std::string between_text(const RunView& view, const std::vector<std::string>& names) {
-  if (!names.empty()) { return detail::format("{} lie{} between", list_text(names), names.size() == 1 ? "s" : ""); }
-  return view.run.threads.size() > 1 ? "several threads record, so that nobody knows what lies between"
-                                     : "no region covers what lies between";
+  if (!names.empty()) {
+    return detail::format("{} run{} between steps", list_text(names), names.size() == 1 ? "s" : "");
+  }
+  return view.run.threads.size() > 1 ? "several threads record, so it is unknown what runs between steps"
+                                     : "no region covers the time between steps";
 }
 
 }  // namespace
@@ -249,7 +251,7 @@ void add_between_steps(const RunView& view, Conclusions& said) {
   const StepsInTime time = steps_in_time(*view.steps);
   double rest_ns = time.span_ns - time.batches_ns;
   std::vector<std::pair<double, std::uint32_t>> regions = regions_between(view);
-  // What another rule has told is not told again.
+  // Time that another rule has reported is not reported again.
   const auto is_reported = [&](const auto& region) {
     return std::any_of(said.findings.begin(), said.findings.end(),
                        [&](const Finding& each) { return each.where == view.name(region.second); });
@@ -265,7 +267,7 @@ void add_between_steps(const RunView& view, Conclusions& said) {
   }
   const auto steps = static_cast<double>(view.steps->steps());
   finding.what = "between_steps";
-  finding.sentence = detail::format("a step takes {}, of it Batch {}: {}, {} of the run",
+  finding.sentence = detail::format("a step takes {}, its Batch only {}: {}, {} of the run",
                                     human_time(time.span_ns / steps), human_time(time.batches_ns / steps),
                                     between_text(view, names), share_text(view.share_of_run(rest_ns)));
   finding.evidence = {{"span", time.span_ns, "ns"},         {"batches", time.batches_ns, "ns"},

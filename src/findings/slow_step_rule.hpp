@@ -9,15 +9,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How many steps lie from one slow step to the next.
+/// Distances between consecutive slow steps.
 struct StepGaps {
   enum class Are {
     irregular,
-    equal,  ///< nine in ten have the same length
-    alike   ///< nine in ten are within 5 % of the median
+    equal,  ///< at least 90 % have the same length
+    alike   ///< at least 90 % are within 5 % of the median
   };
   Are are = Are::irregular;
-  std::uint64_t length = 0;  ///< in the middle
+  std::uint64_t length = 0;  ///< median, in steps
 };
 
 /// Any thread.

@@ -42,14 +42,14 @@ void SlowSteps::add(const SlowStep& step) {
 
 namespace {
 
-/// A path within one step.
+/// Time of a path within one step.
 struct TimeInStep {
   std::uint32_t path = 0;
   std::uint64_t ns = 0;
-  std::uint64_t inside_ns = 0;  // of the paths directly below it
+  std::uint64_t inside_ns = 0;  // of its direct children
 };
 
-/// The first that is not before the path. Where none is missing between, that is as far from the first as its number.
+/// Returns the first entry not before the path. If no path is missing, it is at its offset from the first entry.
 std::vector<TimeInStep>::iterator find_time(std::vector<TimeInStep>& times, std::uint32_t path) noexcept {
   if (times.empty() || times.back().path < path) { return times.end(); }
   if (path <= times.front().path) { return times.begin(); }
@@ -59,7 +59,7 @@ std::vector<TimeInStep>::iterator find_time(std::vector<TimeInStep>& times, std:
                           [](const TimeInStep& each, std::uint32_t value) { return each.path < value; });
 }
 
-/// \param value of a cell; below 0: it has none.
+/// \param value function of a cell; below 0 means that it has none.
 template <class Value>
 std::vector<TimeInStep> times_by_path(const Row& row, Value value) {
   std::vector<TimeInStep> times;
@@ -79,7 +79,7 @@ std::vector<TimeInStep> times_by_path(const Row& row, Value value) {
   return times;
 }
 
-/// \param beside whether what a path took was beside what the path around it did, and not part of it.
+/// \param beside returns true if a path ran in parallel with its parent instead of inside it.
 template <class Beside>
 std::vector<OwnTime> without_inner(std::vector<TimeInStep> times, const Snapshot& snapshot, const Row& row,
                                    Beside beside) {
@@ -150,7 +150,7 @@ void MetricHistory::add(const Metric& metric) {
 
 namespace {
 
-/// Every second one of the ordered samples: the shape of their distribution stays.
+/// Keeps every second ordered sample, which preserves the shape of the distribution.
 void thin_samples(std::vector<std::uint64_t>& samples, bool odd) {
   std::size_t kept = 0;
   for (std::size_t at = odd ? 1 : 0; at < samples.size(); at += 2) { samples[kept++] = samples[at]; }
@@ -193,15 +193,16 @@ void join(StepBlock& block, const StepBlock& behind, bool odd) {
 
 namespace {
 
-// Of the median of a chunk a step is cut to this many deviations.
+// Steps are capped at this many deviations above the chunk's median.
 constexpr double kUsualDeviations = 3;
-// Fewer tell nothing of what is usual. So many at an end of a chunk, three of four on one side of what is usual there,
-// are on another level: cut to this one they would move the change to the end of the chunk.
+// Minimum number of steps for a usual range. If three of four steps at an end of a chunk are on one side of that range,
+// and there are this many, they are on another level. Capping them would move the change to the end of the chunk.
 constexpr std::size_t kMinToJudge = 8;
 
 std::uint64_t not_negative(std::int64_t ns) noexcept { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
-/// How many steps in front are on another level; 0: none. \param sides -1, 0 or 1: below, about or above what is usual.
+/// Returns the number of leading steps on another level; 0 if none. \param sides -1, 0 or 1: below, near or above the
+/// usual range.
 template <class Side>
 std::size_t level_in_front(Side first, Side last) {
   if (static_cast<std::size_t>(last - first) < kMinToJudge) { return 0; }
@@ -222,7 +223,7 @@ bool is_longer(const WorstStep& a, const WorstStep& b) noexcept { return a.ns > 
 
 }  // namespace
 
-/// Steps have the same columns in the same order, as a rule: the next one is looked at first.
+/// Checks the next column first, because steps usually have the same columns in the same order.
 std::size_t SeriesHistory::column_of(HistoryColumn column) {
   const std::size_t next = last_column_ + 1;
   if (next < columns_.size() && columns_[next].path == column.path && columns_[next].on_stream == column.on_stream) {
@@ -288,7 +289,7 @@ SeriesHistory::Usual SeriesHistory::usual_of(Part steps) {
   return usual;
 }
 
-/// In order. Warm-up steps are in the first one.
+/// Splits the chunk into levels, in order. Warm-up steps are in the first one.
 std::vector<SeriesHistory::Part> SeriesHistory::levels_of_chunk() const {
   const Step* const first = chunk_.data();
   const Step* const last = first + chunk_.size();
@@ -313,7 +314,7 @@ std::vector<SeriesHistory::Part> SeriesHistory::levels_of_chunk() const {
   return parts;
 }
 
-/// The host column in which the step is longer than its neighbours by most.
+/// Returns the host column with the largest excess over the neighbours.
 std::size_t SeriesHistory::longest_column(const Step& step, Usual& usual) const {
   if (usual.columns.empty()) {
     for (std::size_t column = 0; column < columns_.size(); ++column) {
@@ -363,7 +364,7 @@ void SeriesHistory::add_worst(const Step& step, std::uint32_t path) {
   std::push_heap(worst_.begin(), worst_.end(), is_longer);
 }
 
-/// Into the last block, or a new one.
+/// Adds the step to the last block, or to a new one.
 void SeriesHistory::take(const Step& step, const Usual& usual) {
   if (blocks_.empty() || blocks_.back().steps >= stride_) {
     blocks_.emplace_back();

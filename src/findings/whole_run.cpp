@@ -17,7 +17,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// A time that was read, not estimated.
+/// Adds a finding for a measured, not estimated, time.
 void add_read_time(const RunView& view, const char* what, const std::string& sentence, double ns, Conclusions& said) {
   Finding finding;
   finding.what = what;
@@ -27,11 +27,11 @@ void add_read_time(const RunView& view, const char* what, const std::string& sen
   said.findings.push_back(std::move(finding));
 }
 
-/// The steps up to the last one at the beginning that is longer than others.
+/// The initial steps up to the last one that is longer than usual.
 struct SlowBeginning {
   std::size_t steps = 0;
-  double longer_ns = 0;     ///< all together
-  double deviation_ns = 0;  ///< of a step behind them
+  double longer_ns = 0;     ///< total excess
+  double deviation_ns = 0;  ///< standard deviation of a later step
 };
 
 SlowBeginning slow_beginning(const RunView& view) {
@@ -69,12 +69,12 @@ void add_start_and_end(const RunView& view, Conclusions& said) {
   const auto begin = static_cast<double>(view.steps->blocks().front().begin_ns);
   const auto end = static_cast<double>(view.steps->blocks().back().end_ns);
   if (counts_outside(view, begin)) {
-    add_read_time(view, "start_up", detail::format("start-up: the first step begins after {}", human_time(begin)),
+    add_read_time(view, "start_up", detail::format("start-up: the first step starts after {}", human_time(begin)),
                   begin, said);
   }
   const double left = view.wall_ns() - end;
   if (view.run.finished && counts_outside(view, left)) {
-    add_read_time(view, "after_steps", detail::format("the run goes on for {} after its last step", human_time(left)),
+    add_read_time(view, "after_steps", detail::format("the run continues for {} after its last step", human_time(left)),
                   left, said);
   }
 }
@@ -102,7 +102,7 @@ void add_warm_up(const RunView& view, Conclusions& said) {
 
 namespace {
 
-// A process that uses so much of its processors waits for its own threads.
+// A process above this processor utilisation waits for its own threads.
 constexpr double kUsesAll = 0.9;
 
 Finding halt_finding(const RunView& view, const char* what, std::string sentence, std::int64_t ns) {
@@ -133,7 +133,7 @@ void add_stops(const RunView& view, Conclusions& said) {
   }
   if (counts(process.suspended_ns)) {
     said.findings.push_back(halt_finding(view, "slept",
-                                         detail::format("the machine slept for {}: not in these times",
+                                         detail::format("the machine slept for {}: excluded from these times",
                                                         human_time(static_cast<double>(process.suspended_ns))),
                                          process.suspended_ns));
   }
@@ -143,7 +143,7 @@ void add_busy_processors(const RunView& view, Conclusions& said) {
   const ProcessTimes& process = view.run.process;
   if (!process.waited_ns) {
     said.skipped_rules.push_back(
-        {"processors_busy", "the system does not tell for how long the thread of the Session waited for a processor"});
+        {"processors_busy", "the system does not report how long the Session's thread waited for a processor"});
     return;
   }
   const auto waited = static_cast<double>(*process.waited_ns);
@@ -151,7 +151,7 @@ void add_busy_processors(const RunView& view, Conclusions& said) {
   const double used = view.share_of_run(static_cast<double>(process.cpu_ns.value_or(-1)));
   const auto processors = static_cast<double>(process.processors.value_or(0));
   const bool own = processors > 0 && process.cpu_ns && used >= kUsesAll * processors;
-  const std::string waits = detail::format("the thread of the Session was ready to run and got none for {} of {}",
+  const std::string waits = detail::format("the Session's thread was ready to run but had no processor for {} of {}",
                                            human_time(waited), human_time(view.wall_ns()));
   Finding finding =
       own ? halt_finding(view, "oversubscribed",
@@ -178,12 +178,13 @@ void leave_to_scheduler(const RunView& view, Conclusions& said) {
   };
   for (Finding& each : said.findings) {
     if (!known && is_of_single_steps(each)) {
-      each.sentence += "; whether their thread had a processor is not known";
+      each.sentence += "; it is unknown whether their thread had a processor";
     } else if (explained(each)) {
       said.skipped_rules.push_back(
           {each.what,
-           detail::format("the steps differ by {} in all, and their thread waited {} for a processor, which may be why",
-                          human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(*waited)))});
+           detail::format(
+               "the steps differ by {} in total, but their thread waited {} for a processor, which may be the reason",
+               human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(*waited)))});
     }
   }
   said.findings.erase(std::remove_if(said.findings.begin(), said.findings.end(), explained), said.findings.end());
@@ -191,7 +192,7 @@ void leave_to_scheduler(const RunView& view, Conclusions& said) {
 
 namespace {
 
-constexpr std::size_t kMaxNamedKeys = 8;  // that are told each for itself
+constexpr std::size_t kMaxNamedKeys = 8;  // reported individually
 
 std::uint64_t all_steps(const RunView& view) {
   std::uint64_t steps = 0;
@@ -206,14 +207,14 @@ std::uint64_t all_points(const RunView& view) {
   return points;
 }
 
-/// \param of all that there was.
+/// \param of total number, including the lost ones.
 void add_lost(const char* what, std::uint64_t lost, std::uint64_t of, Conclusions& said) {
   const double share = of == 0 ? 1 : static_cast<double>(lost) / static_cast<double>(of);
   if (lost == 0 || share < kMinLostShare) { return; }
   Finding finding;
   finding.what = "lost";
-  finding.sentence = detail::format("{} of {} {} are lost ({}): what rests on them is incomplete", human_count(lost),
-                                    human_count(of), what, share_text(share));
+  finding.sentence = detail::format("{} of {} {} were dropped ({}): figures based on them are incomplete",
+                                    human_count(lost), human_count(of), what, share_text(share));
   finding.evidence = {
       {"lost", static_cast<double>(lost), what}, {"all", static_cast<double>(of), what}, {"share", share, ""}};
   said.findings.push_back(std::move(finding));
@@ -233,7 +234,7 @@ void add_never_ended(const RunView& view, Conclusions& said) {
     Finding finding;
     finding.what = "never_ended";
     finding.sentence =
-        detail::format("\"{}\" had not ended when the next step or its thread had, {} time{}: not timed",
+        detail::format("\"{}\" was still open when the next step or its thread ended, {} time{}: not timed",
                        fit_end(printable(loss.where), 60), human_count(loss.count), loss.count == 1 ? "" : "s");
     finding.where = loss.where;
     finding.evidence = {{"regions", static_cast<double>(loss.count), "regions"}};
@@ -242,7 +243,7 @@ void add_never_ended(const RunView& view, Conclusions& said) {
   if (further == 0) { return; }
   Finding finding;
   finding.what = "never_ended";
-  finding.sentence = detail::format("{} more keys had not ended when the next step or their thread had: not timed",
+  finding.sentence = detail::format("{} more keys were still open when the next step or their thread ended: not timed",
                                     human_count(further));
   finding.evidence = {{"keys", static_cast<double>(further), "keys"}};
   said.findings.push_back(std::move(finding));
@@ -263,7 +264,7 @@ void add_losses(const RunView& view, Conclusions& said) {
 
 namespace {
 
-/// What Takt timed most often; kNoIndex: nothing.
+/// Returns the path with the most calls; kNoIndex if there is none.
 std::uint32_t max_timed(const Snapshot& run) {
   std::uint32_t max = kNoIndex;
   for (std::uint32_t path = 0; path < run.paths.size(); ++path) {
@@ -273,7 +274,7 @@ std::uint32_t max_timed(const Snapshot& run) {
   return max;
 }
 
-/// Of all regions, by what one costs. Rows of steps and Takt's threads are not in it.
+/// Returns the total cost of all regions, without rows of steps and Takt's threads.
 double cost_of_regions(const Snapshot& run) {
   double regions = 0;
   for (const PathStats& each : run.paths) { regions += static_cast<double>(each.host.n()); }
@@ -301,14 +302,14 @@ void add_own_cost(const RunView& view, Conclusions& said) {
   } else if (2 * blocked_ns >= ns) {
     finding.sentence =
         begin + detail::format(
-                    "for {} the Session's constructor, add() and close() held up the program; if that was a disk or a "
-                    "tracker, TAKT_DIR on a faster disk or a smaller TAKT_EXIT_MS shortens it",
+                    "the Session's constructor, add() and close() blocked the program for {}; if a disk or tracker is "
+                    "slow, set TAKT_DIR to a faster disk or use a smaller TAKT_EXIT_MS",
                     human_time(blocked_ns));
   } else {
     finding.sentence =
         begin + detail::format(
-                    "regions take {} of it, the rows of steps and Takt's threads {}; a larger {} makes the "
-                    "threads do less",
+                    "regions take {} of it, the rows of steps and Takt's threads {}; a larger {} reduces "
+                    "the threads' work",
                     human_time(regions_ns), human_time(ns - regions_ns - blocked_ns),
                     view.run.sensors.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
   }
@@ -321,20 +322,19 @@ void add_own_cost(const RunView& view, Conclusions& said) {
 
 void add_uncovered(const RunView& view, Conclusions& said) {
   const auto ns = static_cast<double>(view.run.uncovered_ns);
-  // What lies outside steps is in no region, most likely, and is told already.
+  // Time outside steps is usually in no region and was reported already.
   const bool reported = std::any_of(said.findings.begin(), said.findings.end(), [](const Finding& each) {
     return each.what == "start_up" || each.what == "after_steps" || each.what == "between_steps";
   });
   if (reported || view.is_short() || view.share_of_run(ns) < kMinUncoveredShare || view.run.paths.empty()) { return; }
   if (view.steps_run_elsewhere()) {
-    said.skipped_rules.push_back({"uncovered", "the Batches run on another thread than the Session's"});
+    said.skipped_rules.push_back({"uncovered", "the Batches do not run on the Session's thread"});
     return;
   }
   Finding finding;
   finding.what = "uncovered";
-  finding.sentence =
-      detail::format("no region is open for {} of {} ({}) on the thread of the Session: nothing tells what it did",
-                     human_time(ns), human_time(view.wall_ns()), share_text(view.share_of_run(ns)));
+  finding.sentence = detail::format("no region is open for {} of {} ({}) on the Session's thread: its work is unknown",
+                                    human_time(ns), human_time(view.wall_ns()), share_text(view.share_of_run(ns)));
   finding.evidence = {
       {"uncovered", ns, "ns"}, {"run", view.wall_ns(), "ns"}, {"share_of_run", view.share_of_run(ns), ""}};
   said.findings.push_back(std::move(finding));

@@ -10,7 +10,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// All ranks together: nothing where one of them has none, or counts other things.
+/// Combines all ranks; empty if a rank has no trials or counts other items.
 TrialRate rate_of_all(const std::vector<TrialResults>& ranks, unsigned kind) {
   TrialRate all;
   double items = 0;

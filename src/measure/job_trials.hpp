@@ -11,15 +11,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What the trials of several ranks gave together.
+/// Combined trials of several ranks.
 struct JobTrials {
-  TrialResults sum;       ///< items of all ranks over the time of the slowest one, whose interval it has, too
-  std::size_t ranks = 0;  ///< that ran trials
-  /// By TrialKind: the time in which all ranks were in their measured trials, as a share of that in which some were.
+  TrialResults sum;       ///< items of all ranks over the time of the slowest one, with its interval
+  std::size_t ranks = 0;  ///< ranks that ran trials
+  /// By TrialKind: time in which all ranks ran measured trials, as a share of the time in which any did.
   std::array<double, kTrialKinds> at_once = {};
 };
 
-/// REQUIRES: one or more. Any thread.
+/// REQUIRES: at least one rank. Any thread.
 JobTrials job_trials(const std::vector<TrialResults>& ranks);
 
 }  // namespace detail

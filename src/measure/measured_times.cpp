@@ -64,7 +64,7 @@ bool is_narrow(const MeasuredTimes& times, double share) noexcept {
 std::uint64_t rank_of_median_end(std::uint64_t n) noexcept {
   constexpr double kOutside = 0.025;  // on each side
   const auto count = static_cast<double>(n);
-  // By logarithms: of many throws the chance of no heads is no double above 0.
+  // Uses logarithms: for large n the chance of no heads underflows to 0.
   double log_chance = -count * std::log(2.0);
   double below = std::exp(log_chance);
   std::uint64_t rank = 0;
@@ -79,9 +79,9 @@ std::uint64_t rank_of_median_end(std::uint64_t n) noexcept {
 
 namespace {
 
-/// Of the device with most of it: which one the function uses is not known.
+/// Takes the device with the most memory in use, because the function's device is unknown.
 void conclude_memory(Measurement& measurement) {
-  if (!measurement.memory_of.empty()) { return; }  // the hook has told
+  if (!measurement.memory_of.empty()) { return; }  // set by the hook
   for (const MeasuredSensor& each : measurement.sensors) {
     if (each.memory_bytes <= measurement.memory_bytes) { continue; }
     measurement.memory_bytes = each.memory_bytes;
@@ -89,7 +89,7 @@ void conclude_memory(Measurement& measurement) {
   }
 }
 
-/// Of all meters of one kind together. False: none of them tells any.
+/// Sums the energy of all sensors of one kind. Returns false if none has any.
 bool add_energy(Measurement& measurement, Sensor::Kind kind) {
   double joules = 0;
   double error = 0;
@@ -124,7 +124,7 @@ void conclude_costs(Measurement& measurement) {
 
 namespace {
 
-/// What a meter told of one quantity, and when.
+/// Timestamped value of one quantity.
 struct TimedValue {
   std::int64_t time_ns;
   std::int64_t value;
@@ -142,7 +142,7 @@ TimedValues readings_of(const std::vector<Sensor>& sensors, std::uint32_t sensor
   return readings;
 }
 
-/// The values around a time: from the last one before it to the first one behind it.
+/// Values from the last one before a time to the first one after it.
 struct Around {
   TimedValues::const_iterator first;
   TimedValues::const_iterator end;
@@ -172,7 +172,7 @@ void note_device(const TimedValues& clocks, const TimedValues& slowdowns, std::v
               [](MeasuredRun& run, std::int64_t bits) { run.slowdowns |= static_cast<std::uint32_t>(bits); });
 }
 
-/// What counts up, at a time between two readings. REQUIRES: one timed or more.
+/// Interpolates a counter between two readings. REQUIRES: at least one reading.
 double value_at(const TimedValues& readings, std::int64_t time_ns) {
   const Around near = around(readings, time_ns, time_ns);
   const TimedValue& before = *near.first;
@@ -184,7 +184,7 @@ double value_at(const TimedValues& readings, std::int64_t time_ns) {
          std::clamp(share, 0.0, 1.0) * (static_cast<double>(after.value) - static_cast<double>(before.value));
 }
 
-/// Processor time of all on the machine, less that of this process.
+/// Processor time of the whole machine minus that of this process.
 void note_machine(const TimedValues& all, const TimedValues& own, std::uint32_t processors,
                   std::vector<MeasuredRun>& runs) {
   if (all.size() < 2 || own.empty() || processors == 0) { return; }

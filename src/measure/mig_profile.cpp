@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;
 
-// By nvidia-smi these two have less than their names say.
+// nvidia-smi reports less memory for these two than their names say.
 constexpr std::uint64_t k16GiB = std::uint64_t{16} << 30U;
 constexpr std::uint64_t k32GiBAndAQuarter = std::uint64_t{129} << 28U;
 
@@ -22,9 +22,10 @@ constexpr const char* kDippm = "DIPPM, equation 2; NVIDIA MIG User Guide, Suppor
 constexpr const char* kA100 = "NVIDIA MIG User Guide, Supported MIG Profiles, A100";
 constexpr const char* kH100 = "NVIDIA MIG User Guide, Supported MIG Profiles, H100";
 constexpr const char* kH200 =
-    "NVIDIA MIG User Guide, Supported MIG Profiles, H200; of the two smallest slices the memory that nvidia-smi mig "
+    "NVIDIA MIG User Guide, Supported MIG Profiles, H200; memory of the two smallest slices as listed by nvidia-smi "
+    "mig "
     "-lgip "
-    "lists (github.com/NVIDIA/mig-parted/issues/120)";
+    "(github.com/NVIDIA/mig-parted/issues/120)";
 
 std::vector<MigDevice> known_devices() {
   const std::vector<MigSlice> of_80 = {{"1g.10gb", 10 * kGigabyte},
@@ -59,7 +60,7 @@ const MigDevice& find_device(std::string_view name) {
     if (is_same_device(each.name, name)) { return each; }
     known.append(known.empty() ? "" : ", ").append(each.name);
   }
-  throw Error("takt: mig_profile() knows no device \"" + fit(printable(name), 60) + "\"; it knows " + known);
+  throw Error("takt: mig_profile(): unknown device \"" + fit(printable(name), 60) + "\"; known devices: " + known);
 }
 
 }  // namespace
@@ -69,9 +70,7 @@ const std::vector<MigDevice>& mig_devices() { return detail::made_once<detail::k
 
 std::string mig_profile(std::uint64_t bytes, std::string_view device) {
   const MigDevice& found = detail::find_device(device);
-  if (bytes == 0) {
-    throw Error("takt: mig_profile() was given 0 bytes; give it the memory that was measured or predicted");
-  }
+  if (bytes == 0) { throw Error("takt: mig_profile() got 0 bytes; pass the measured or predicted memory"); }
   for (const MigSlice& slice : found.slices) {
     if (bytes < slice.memory_bytes) { return std::string(slice.profile); }
   }

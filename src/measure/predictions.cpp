@@ -32,7 +32,7 @@ CostColumns find_cost_columns(const CsvTable& table) {
     any = any || columns[at] != CsvTable::kNoColumn;
   }
   if (!any || table.column("name") == CsvTable::kNoColumn) {
-    table.refuse(1, detail::format("it takes a column name, and one or more of {}, {}, {}", kModelCosts[0],
+    table.refuse(1, detail::format("it needs a column name and at least one of {}, {}, {}", kModelCosts[0],
                                    kModelCosts[1], kModelCosts[2]));
   }
   return columns;
@@ -53,7 +53,7 @@ std::vector<ModelCosts> read_model_costs(std::string_view text, const std::strin
     const auto [before, is_new] = lines.emplace(model.name, table.line(row));
     if (!is_new) {
       table.refuse(table.line(row),
-                   detail::format("'{}' is in line {}, too", fit(printable(model.name), 60), before->second));
+                   detail::format("'{}' is already in line {}", fit(printable(model.name), 60), before->second));
     }
     for (std::size_t at = 0; at < columns.size(); ++at) { model.amounts[at] = table.amount(row, columns[at]); }
     models.push_back(std::move(model));
@@ -63,7 +63,7 @@ std::vector<ModelCosts> read_model_costs(std::string_view text, const std::strin
 
 namespace {
 
-/// Returns whether there was something to set side by side.
+/// Returns true if at least one cost was both predicted and measured.
 bool check_model(const ModelCosts& predicted, const ModelCosts& measured, PredictionCheck& check) {
   bool any = false;
   for (std::size_t at = 0; at < kModelCosts.size(); ++at) {
@@ -111,30 +111,29 @@ PredictionCheck check_predictions(const std::vector<ModelCosts>& predicted, cons
 
 namespace {
 
-constexpr std::size_t kMinErrorsToFit = 3;  // that an interval rests on
+constexpr std::size_t kMinErrorsToFit = 3;  // minimum for an interval
 
-/// |predicted - measured| / measured, of each.
+/// Returns |predicted - measured| / measured for each.
 std::vector<double> errors_of(const std::vector<double>& predicted, const std::vector<double>& measured) {
   if (predicted.size() != measured.size()) {
-    throw Error(
-        detail::format("takt: prediction_error() was given {} predictions of {} measured values; each needs the other",
-                       predicted.size(), measured.size()));
+    throw Error(detail::format("takt: prediction_error() got {} predictions for {} measured values; pass equally many",
+                               predicted.size(), measured.size()));
   }
-  if (measured.empty()) { throw Error("takt: prediction_error() was given nothing; it takes one prediction or more"); }
+  if (measured.empty()) { throw Error("takt: prediction_error() got no values; pass at least one prediction"); }
   std::vector<double> errors;
   errors.reserve(measured.size());
   for (std::size_t at = 0; at < measured.size(); ++at) {
     if (!std::isfinite(measured[at]) || measured[at] <= 0) {
-      throw Error(detail::format(
-          "takt: prediction_error(): measured[{}] is {}; an error is told in parts of what was measured, "
-          "which has to be above 0. Leave it out",
-          at, measured[at]));
+      throw Error(
+          detail::format("takt: prediction_error(): measured[{}] is {}, but a relative error needs a measured value "
+                         "above 0. Leave it out",
+                         at, measured[at]));
     }
     errors.push_back(std::fabs(predicted[at] - measured[at]) / measured[at]);
     if (!std::isfinite(errors.back())) {
-      throw Error(
-          detail::format("takt: prediction_error(): predicted[{}] is {}, which is no prediction of {}. Leave it out",
-                         at, predicted[at], measured[at]));
+      throw Error(detail::format(
+          "takt: prediction_error(): predicted[{}] is {}, which is no valid prediction of {}. Leave it out", at,
+          predicted[at], measured[at]));
     }
   }
   return errors;
@@ -170,7 +169,7 @@ std::string shown_field(std::string_view text) {
   return fit(printable(text.substr(0, 4 * kShownColumns)), kShownColumns);
 }
 
-/// Files that people write have blanks beside their commas.
+/// Hand-written files have blanks around commas.
 std::string_view without_blanks(std::string_view field) noexcept {
   const std::size_t first = field.find_first_not_of(" \t");
   return first == std::string_view::npos ? "" : field.substr(first, field.find_last_not_of(" \t") - first + 1);
@@ -183,7 +182,7 @@ bool is_line_end(std::string_view text) noexcept { return text[0] == '\n' || tex
 CsvTable::CsvTable(std::string_view text, std::string file) : file_(std::move(file)) {
   if (text.size() > kMaxBytes) { refuse(1, detail::format("the file has more than {} bytes", kMaxBytes)); }
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) { text.remove_prefix(kByteOrderMark.size()); }
-  if (text.empty()) { refuse(1, "the file is empty; its first line names the columns"); }
+  if (text.empty()) { refuse(1, "the file is empty; its first line must name the columns"); }
   std::size_t line = 1;
   head_ = take_row(text, line);
   check_head();
@@ -191,7 +190,7 @@ CsvTable::CsvTable(std::string_view text, std::string file) : file_(std::move(fi
     Row row = take_row(text, line);
     if (row.fields.size() == 1 && row.fields[0].empty()) { continue; }  // an empty line
     if (row.fields.size() != head_.fields.size()) {
-      refuse(row.line, detail::format("there are {} fields, and {} columns", row.fields.size(), head_.fields.size()));
+      refuse(row.line, detail::format("there are {} fields, but {} columns", row.fields.size(), head_.fields.size()));
     }
     if (rows_.size() == kMaxRows) { refuse(row.line, detail::format("there are more than {} rows", kMaxRows)); }
     rows_.push_back(std::move(row));
@@ -206,9 +205,7 @@ void CsvTable::check_head() const {
   std::vector<std::string_view> names(head_.fields.begin(), head_.fields.end());
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) {
-    refuse(head_.line, detail::format("the column '{}' is there twice", shown_field(*twice)));
-  }
+  if (twice != names.end()) { refuse(head_.line, detail::format("duplicate column '{}'", shown_field(*twice))); }
 }
 
 CsvTable::Row CsvTable::take_row(std::string_view& text, std::size_t& line) const {
@@ -229,7 +226,7 @@ CsvTable::Row CsvTable::take_row(std::string_view& text, std::size_t& line) cons
   }
 }
 
-/// Up to the comma or the end of line behind it.
+/// Takes the field up to its comma or end of line.
 std::string CsvTable::take_field(std::string_view& text, std::size_t& line) const {
   const std::size_t begin = line;
   if (text.empty() || text[0] != '"') {
@@ -244,16 +241,16 @@ std::string CsvTable::take_field(std::string_view& text, std::size_t& line) cons
     if (text[0] == '"') {
       text.remove_prefix(1);
       if (text.empty() || text[0] == ',' || is_line_end(text)) { return checked(field, begin); }
-      if (text[0] != '"') { refuse(line, "something stands behind the quote that ends a field"); }
+      if (text[0] != '"') { refuse(line, "unexpected text after the closing quote of a field"); }
     }
     line += text[0] == '\n' ? 1 : 0;
     field += text[0];
   }
-  refuse(begin, "a quoted field has no end");
+  refuse(begin, "unterminated quoted field");
 }
 
 std::string CsvTable::checked(std::string_view field, std::size_t line) const {
-  if (field.find('\0') != std::string_view::npos) { refuse(line, "there is a zero byte: this is no text"); }
+  if (field.find('\0') != std::string_view::npos) { refuse(line, "zero byte: this is not a text file"); }
   return std::string(field);
 }
 
@@ -268,7 +265,7 @@ std::optional<double> CsvTable::amount(std::size_t row, std::size_t column) cons
   double value = 0;
   const auto [stopped, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc() || stopped != field.data() + field.size() || !std::isfinite(value) || value < 0) {
-    refuse(line(row), detail::format("{} is '{}', which is no number of 0 or more", shown_field(head_.fields[column]),
+    refuse(line(row), detail::format("{} is '{}', which is not a number >= 0", shown_field(head_.fields[column]),
                                      shown_field(field)));
   }
   return value;

@@ -16,37 +16,37 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What one model costs: of each of kModelCosts an amount, where it is known.
+/// Costs of one model: an amount for each of kModelCosts, if known.
 struct ModelCosts {
   std::string name;
   std::array<std::optional<double>, kModelCosts.size()> amounts;
 };
 
-/// Reads a file of predictions, or results.csv (docs/models.md). Other columns are passed over. Any thread.
-/// \param file what errors call it.
-/// \throws takt::Error with the number of the line, where it is no such table, a name is missing or there twice, or
-///         an amount is no number of 0 or more.
+/// Reads a file of predictions, or results.csv (docs/models.md). Ignores other columns. Any thread.
+/// \param file its name in errors.
+/// \throws takt::Error with the line number if the table is invalid, a name is missing or duplicated, or an amount is
+/// not a number >= 0.
 std::vector<ModelCosts> read_model_costs(std::string_view text, const std::string& file);
 
-/// A prediction beside what was measured.
+/// A prediction and the measured value.
 struct CheckedPrediction {
   std::string name;  ///< of the model
   double measured = 0;
   double predicted = 0;
-  double error = 0;  ///< |predicted - measured| / measured; negative where that cannot be told: 0 was measured
+  double error = 0;  ///< |predicted - measured| / measured; negative if undefined (measured is 0)
 };
 
 /// All predictions of one of kModelCosts.
 struct CheckedCost {
   std::vector<CheckedPrediction> models;  ///< in the order of the predictions
-  PredictionError error;                  ///< of those of which it can be told; n == 0: of none
+  PredictionError error;                  ///< over models with a defined error; n == 0 if there is none
 };
 
-/// What a predictor said, beside what was measured. A value.
+/// Predictions compared with measurements. Value type.
 struct PredictionCheck {
   std::array<CheckedCost, kModelCosts.size()> costs;
-  std::vector<std::string> only_predicted;  ///< models of which nothing predicted was measured
-  std::vector<std::string> only_measured;   ///< models of which nothing measured was predicted
+  std::vector<std::string> only_predicted;  ///< models without a common cost in the measurements
+  std::vector<std::string> only_measured;   ///< models without a common cost in the predictions
 
   bool any() const noexcept {
     for (const CheckedCost& each : costs) {
@@ -59,9 +59,9 @@ struct PredictionCheck {
 /// Any thread.
 PredictionCheck check_predictions(const std::vector<ModelCosts>& predicted, const std::vector<ModelCosts>& measured);
 
-/// A CSV file with a head, by RFC 4180: fields between commas, quoted where they hold one, lines that end with a line
-/// feed, with or without a carriage return. Bytes may be anything; what is not such a table is refused with the
-/// number of its line. Columns are looked up by name. A value.
+/// A CSV file with a header line by RFC 4180: comma-separated fields, quoted if they contain a comma, and lines that
+/// end with LF or CRLF. Any bytes are safe; an invalid table is refused with the line number. Columns are found by
+/// name. Value type.
 class CsvTable {
  public:
   static constexpr std::size_t kMaxBytes = 4U << 20U;
@@ -69,18 +69,18 @@ class CsvTable {
   static constexpr std::size_t kMaxColumns = 1'000;
   static constexpr std::size_t kNoColumn = ~std::size_t{0};
 
-  /// \param file what errors call it.
+  /// \param file its name in errors.
   /// \throws takt::Error
   CsvTable(std::string_view text, std::string file);
 
   std::size_t rows() const noexcept { return rows_.size(); }
-  /// kNoColumn: there is none.
+  /// Returns kNoColumn if there is no such column.
   std::size_t column(std::string_view name) const noexcept;
-  /// Where the row begins in the file, from 1 on.
+  /// Returns the row's first line in the file, counted from 1.
   std::size_t line(std::size_t row) const noexcept { return rows_[row].line; }
   const std::string& text(std::size_t row, std::size_t column) const noexcept { return rows_[row].fields[column]; }
-  /// Nothing where the field is empty, or there is no such column.
-  /// \throws takt::Error where it is no number, or one below 0.
+  /// Returns nothing if the field is empty or the column does not exist.
+  /// \throws takt::Error if it is not a number >= 0.
   std::optional<double> amount(std::size_t row, std::size_t column) const;
   /// \throws takt::Error "<file>, line <line>: <what>"
   [[noreturn]] void refuse(std::size_t line, const std::string& what) const;

@@ -15,16 +15,16 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kMinTrials = 3;  // that an interval rests on
-// Of the time, in waits at the ends of trials: with more, the host ran ahead of its device, and when it began a step
-// does not tell when that one ran.
+constexpr std::size_t kMinTrials = 3;  // minimum for an interval
+// Maximum share of the time spent waiting at the ends of trials. With more, the host ran ahead of its device, and host
+// times of steps do not show when the device ran them.
 constexpr double kMaxWaiting = 0.01;
 
-/// What of the steps counts, and how.
+/// Counting rules for steps.
 struct Counting {
-  bool items = false;       ///< else batches
-  bool boundaries = false;  ///< steps in which the loader began again count, too
-  bool copies = false;      ///< so does what copying took
+  bool items = false;       ///< false: count batches
+  bool boundaries = false;  ///< include steps in which the loader restarted
+  bool copies = false;      ///< include copying time
 
   bool takes(const TrialStep& step) const noexcept { return boundaries || !step.boundary; }
   std::uint64_t ns_of(const TrialStep& step) const noexcept {
@@ -44,7 +44,7 @@ Counting counting_of(const std::vector<Trial>& trials, bool has_device) {
     boundaries += static_cast<std::size_t>(
         std::count_if(trial.steps.begin(), trial.steps.end(), [](const TrialStep& each) { return each.boundary; }));
   }
-  counting.boundaries = 2 * boundaries > steps;  // a loader of one or two batches does nothing else
+  counting.boundaries = 2 * boundaries > steps;  // a loader of one or two batches restarts in most steps
   return counting;
 }
 
@@ -68,8 +68,8 @@ void add_trial(const Trial& trial, const Counting& counting, TrialRate& rate, Wi
   rate.begun_again += trial.begun_again;
 }
 
-/// By which factor the interval of windows of neighbouring steps reaches up and down; 0: they cannot tell. Of waits,
-/// which are short here, they know nothing.
+/// Returns the factor by which the interval of windows of neighbouring steps extends up and down; 0 if unknown. Waits,
+/// which are short here, are not included.
 double factor_of_windows(const std::vector<Trial>& trials, const Counting& counting, std::uint64_t& n) {
   ThroughputWindows windows;
   for (const Trial& trial : trials) {
@@ -82,7 +82,7 @@ double factor_of_windows(const std::vector<Trial>& trials, const Counting& count
   return reported.no_interval == NoInterval::none ? reported.items_high / reported.items_per_s : 0;
 }
 
-/// The same of trials.
+/// The same for trials.
 double factor_of_trials(const std::vector<WindowShare>& trials) {
   const bool all_have_items =
       std::all_of(trials.begin(), trials.end(), [](const WindowShare& each) { return each.items > 0; });
@@ -125,7 +125,7 @@ void scale(TrialRate& rate, double factor) noexcept {
 
 void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& counted) {
   double a_step = 0;
-  for (const TrialKind kind : {TrialKind::io, TrialKind::synthetic, TrialKind::full}) {  // the last one is the best
+  for (const TrialKind kind : {TrialKind::io, TrialKind::synthetic, TrialKind::full}) {  // the last one wins
     const TrialRate& rate = results.of(kind);
     if (!counted[static_cast<unsigned>(kind)] || rate.steps == 0) { continue; }
     a_step = static_cast<double>(rate.items) / static_cast<double>(rate.steps);
@@ -153,7 +153,7 @@ std::string short_rate(double per_s) {
                          : human_rate(per_s);
 }
 
-/// The three rates, each with an interval, and what FULL is of the slower of the two others.
+/// The three rates with intervals, and FULL's ratio to the slower of the other two.
 struct ThreeRates {
   const TrialRate& io;
   const TrialRate& synthetic;
@@ -170,7 +170,8 @@ struct ThreeRates {
         low(full.interval->low / std::min(io.interval->high, synthetic.interval->high)),
         high(full.interval->high / std::min(io.interval->low, synthetic.interval->low)) {}
 
-  /// How much of what can be hidden is: 0 where one runs after the other, 1 where the shorter one costs nothing.
+  /// Returns the hidden share of what could be hidden: 0 if loading and computing are sequential, 1 if the shorter one
+  /// is free.
   double overlap() const noexcept { return overlap_of(io.per_s, synthetic.per_s, full.per_s); }
   double overlap_low() const noexcept {
     return overlap_of(io.interval->high, synthetic.interval->high, full.interval->low);
@@ -212,11 +213,11 @@ Finding finding_of(const ThreeRates& rates, const std::string& unit, const char*
 std::string slower_one(const ThreeRates& rates) {
   if (rates.io.interval->high < rates.synthetic.interval->low) { return "IO is the slower one"; }
   if (rates.synthetic.interval->high < rates.io.interval->low) { return "SYNTHETIC is the slower one"; }
-  return "which of these is slower is not known";
+  return "it is unknown which of these is slower";
 }
 
-/// Whether one of the two is so much faster than the other that even one after the other they are about as fast as the
-/// slower one: how well they overlap does not matter.
+/// Returns true if one of the two is so much faster that even sequential execution is about as fast as the slower one,
+/// so overlap does not matter.
 bool is_one_alone(const ThreeRates& rates) noexcept {
   const double often = kBound / (1 - kBound);
   return rates.io.interval->low >= often * rates.synthetic.interval->high ||
@@ -234,7 +235,7 @@ void conclude_trials(TrialResults& results) {
   results.finding.reset();
   results.unreported.clear();
   if (!has_three_intervals(results)) {
-    results.unreported = "it takes IO, SYNTHETIC and FULL, each with an interval";
+    results.unreported = "it needs IO, SYNTHETIC and FULL, each with an interval";
     return;
   }
   const ThreeRates rates(results);
@@ -254,22 +255,22 @@ void conclude_trials(TrialResults& results) {
                           short_rate(rates.synthetic.per_s), slower_one(rates)));
   } else if (rates.low > 1 / kBound) {
     results.unreported =
-        "FULL is faster than the slower of IO and SYNTHETIC, which it cannot be: the pace of one has changed";
+        "FULL is faster than the slower of IO and SYNTHETIC, which is impossible: the speed of one has changed";
   } else if (rates.low < kBound && !is_one_alone(rates)) {
     results.unreported =
-        detail::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}", rates.low,
+        detail::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, but the threshold is {}", rates.low,
                        rates.high, kBound);
   } else if (rates.io.interval->high < rates.synthetic.interval->low) {
-    report("input_bound", detail::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
+    report("input_bound", detail::format("input-bound: FULL {} {}/s matches IO ({}); the model could process {}",
                                          reported_rate(rates.full.per_s), results.unit, reported_rate(rates.io.per_s),
                                          reported_rate(rates.synthetic.per_s)));
   } else if (rates.synthetic.interval->high < rates.io.interval->low) {
     report("compute_bound",
-           detail::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
+           detail::format("compute-bound: FULL {} {}/s matches the model ({}); the loader could deliver {}",
                           reported_rate(rates.full.per_s), results.unit, reported_rate(rates.synthetic.per_s),
                           reported_rate(rates.io.per_s)));
   } else {
-    results.unreported = "the intervals of IO and SYNTHETIC overlap: which of them is slower is not known";
+    results.unreported = "the intervals of IO and SYNTHETIC overlap: it is unknown which is slower";
   }
 }
 

@@ -10,18 +10,18 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// One step of a trial: from the request for its batch to the next one.
+/// One step of a trial, from the request for its batch to the next request.
 struct TrialStep {
   std::uint64_t ns = 0;
-  std::uint64_t items = 0;    ///< samples; 0: nobody told
-  std::uint64_t copy_ns = 0;  ///< of ns, in which the kept batch was copied
-  bool boundary = false;      ///< the loader was begun again inside
+  std::uint64_t items = 0;    ///< samples; 0 if not reported
+  std::uint64_t copy_ns = 0;  ///< part of ns spent copying the kept batch
+  bool boundary = false;      ///< the loader restarted during the step
 };
 
 /// One measured trial.
 struct Trial {
   std::vector<TrialStep> steps;
-  std::uint64_t wait_ns = 0;  ///< behind the last step, until its streams had done their work
+  std::uint64_t wait_ns = 0;  ///< after the last step, until its streams finished
   std::uint64_t begun_again = 0;
   std::int64_t begin_unix_ns = 0;
   std::int64_t end_unix_ns = 0;
@@ -29,25 +29,25 @@ struct Trial {
   bool has_all_items() const noexcept;
 };
 
-/// The rate of trials of one kind, with its interval (docs/trials.md has the rules). Counts batches where a step is
-/// without items. Any thread.
-/// \param has_device the loop uses streams, or is waited for by a function: what copying takes is not left out.
+/// Returns the rate of trials of one kind, with its interval (docs/trials.md has the rules). Counts batches if a step
+/// has no items. Any thread.
+/// \param has_device the loop uses streams or a wait function: copying time is then not subtracted.
 TrialRate rate_of(const std::vector<Trial>& trials, bool has_device);
 
-/// Has each kind count samples, if one of them does: the others have as many a step. Any thread.
+/// Makes each kind count samples if at least one does, assuming equal samples per step. Any thread.
 void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& counted);
 
-/// Counts other items: so many of them are one of those before. Any thread.
+/// Converts to other items: `factor` of them equal one previous item. Any thread.
 void scale(TrialRate& rate, double factor) noexcept;
 
-/// By so much of the slower of IO and SYNTHETIC, or more, FULL is bound by that one; below, loading and computing do
-/// not overlap.
+/// Threshold for FULL relative to the slower of IO and SYNTHETIC. At or above it, FULL is bound by that one; below it,
+/// loading and computing do not overlap.
 inline constexpr double kBound = 0.9;
 
-/// Sets `finding`, or `untold`, by the three rates and their intervals (docs/trials.md has the rules). Any thread.
+/// Sets `finding` or `unreported` from the three rates and their intervals (docs/trials.md has the rules). Any thread.
 void conclude_trials(TrialResults& results);
 
-/// Puts the finding of the trials of `run` first, if there is one. Any thread.
+/// Inserts the finding of the trials of `run` first, if there is one. Any thread.
 void add_finding_of_trials(Snapshot& run);
 
 }  // namespace detail

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 
-// The steps of a series as the page has them: blocks of neighbouring steps, each with its least, most and mean.
+// Steps of a series as blocks of neighbouring steps, each with its minimum, maximum and mean.
 
 class Blocks {
   constructor(data) {
     this.data = data;
-    this.numbers = [];  // of the first step of each block, as the program counts
+    this.numbers = [];  // number of each block's first step, as the program counts
     this.counts = [];
     for (const [number, steps, blocks] of data.runs) {
       for (let at = 0; at < blocks; ++at) {
@@ -18,14 +18,14 @@ class Blocks {
     this.mean = data.mean;
     this.least = data.least ?? data.mean;
     this.most = data.most ?? data.mean;
-    this.places = [];  // how many steps lie in front of each block
+    this.places = [];  // number of steps before each block
     let place = 0;
     for (const count of this.counts) {
       this.places.push(place);
       place += count;
     }
     this.steps = place;
-    // Where numbers go back, steps stand in the order in which they ran.
+    // If numbers go back, steps are shown in the order in which they ran.
     const goesBack = (at) => at > 0 && this.numbers[at] < this.numbers[at - 1] + this.counts[at - 1];
     this.isCounted = !this.numbers.some((_, at) => goesBack(at));
     this.first = this.isCounted ? this.numbers : this.places;
@@ -37,33 +37,33 @@ class Blocks {
   last(at) {
     return this.first[at] + this.counts[at] - 1;
   }
-  /** What the axis has from end to end. */
+  /** Returns both ends of the axis. */
   whole() {
     return [this.first[0] - 0.5, this.last(this.size - 1) + 0.5];
   }
-  /** Where on the axis the step is that so many lie in front of. */
+  /** Returns the axis position of the step with this many steps before it. */
   positionOfPlace(place) {
     const at = firstPlace(this.size, (each) => this.places[each] > place) - 1;
     return this.first[at] + place - this.places[at];
   }
-  /** Where on the axis the step of that number is. */
+  /** Returns the axis position of the step with this number. */
   positionOfNumber(number) {
     if (this.isCounted) return number;
     const at = this.numbers.findLastIndex((each, place) => each <= number && number < each + this.counts[place]);
     return at < 0 ? NaN : this.places[at] + number - this.numbers[at];
   }
-  /** The block that the position lies in, or the one behind it. */
+  /** Returns the block at the position, or the next one. */
   at(position) {
     return Math.min(firstPlace(this.size, (each) => this.last(each) + 0.5 >= position), this.size - 1);
   }
-  /** The places of the blocks from `low` to `high`, and of one more at each end: the first, and behind the last. */
+  /** Returns the range of blocks from `low` to `high`, extended by one at each end: first, and one past the last. */
   between(low, high) {
     const begin = firstPlace(this.size, (at) => this.last(at) + 0.5 > low);
     const end = firstPlace(this.size, (at) => this.first[at] - 0.5 >= high);
     return [Math.max(begin - 1, 0), Math.min(end + 1, this.size)];
   }
 
-  /** The steps from `low` to `high` in at most about so many columns of equal width; none of the extremes is lost. */
+  /** Combines the steps from `low` to `high` into about `count` equally wide columns; keeps all extremes. */
   columns(low, high, count) {
     const found = [];
     const [begin, end] = this.between(low, high);
@@ -85,7 +85,7 @@ class Blocks {
     return found;
   }
 
-  /** "step 17", "steps 1 024 to 1 279", for a range of the axis. */
+  /** Returns "step 17" or "steps 1 024 to 1 279" for a range of the axis. */
   rangeText(first, last) {
     return this.isCounted ? stepsText(first, last) : stepsText(first, last).replace("step", "place");
   }

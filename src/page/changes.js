@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 
-// By how much each region changed: a line a region, from the one end of its interval to the other.
+// Change of each region: one line per region, from one end of its interval to the other.
 
 const kChangeRow = 30;
 const kFewChanges = 20;
@@ -18,7 +18,7 @@ class Changes {
     this.paint();
   }
 
-  /** Of many those that changed, and the first others. */
+  /** If there are many, those that changed and the first others. */
   shown() {
     const {regions: rows} = this.data;
     if (this.isWhole) return rows;
@@ -52,7 +52,7 @@ class Changes {
     this.tell(rows.length);
   }
 
-  /** Of the axis. Intervals that are many times as long as most are cut: they would press the others together. */
+  /** Returns the ends of the axis. Intervals far longer than most are cut, because they would squeeze the others. */
   ends(rows) {
     const {threshold} = this.data;
     const all = rows.flatMap((each) => [each.change, each.low ?? each.change, each.high ?? each.change]);
@@ -64,7 +64,7 @@ class Changes {
     return [low - room, high + room];
   }
 
-  /** The place of a value, at the end of the axis where it lies beyond. */
+  /** Returns a value's position, clamped to the axis. */
   within(value) {
     return Math.min(Math.max(this.x(value), this.left), this.right);
   }
@@ -122,11 +122,11 @@ class Changes {
   tell(shown) {
     const {threshold, left_out, regions: rows} = this.data;
     const items = [keyItem("slower", "slower"), keyItem("faster", "faster"),
-      keyItem("unclear", "the interval does not tell")];
+      keyItem("unclear", "the interval is inconclusive")];
     if (threshold !== null) items.push(keyItem("gate", `gate, ${changeText(threshold)}`));
     const {statistic} = this.data;
-    items.push(quietItem(`${statistic} of a step; the line is the 95 % interval, with an arrow where it goes on`));
-    if (left_out > 0) items.push(quietItem(`${left_out} more are among the numbers`));
+    items.push(quietItem(`${statistic} of a step; the line is the 95 % interval, with an arrow if it continues`));
+    if (left_out > 0) items.push(quietItem(`${left_out} more are in the table`));
     if (rows.length > kFewChanges) {
       const text = this.isWhole ? "Only changes" : `All ${rows.length}`;
       items.push(html("span", {class: "tools"}, button(text, `${shown} of ${rows.length} regions are shown`, () => {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Puts the page of a comparison together. What is here already can be read without this.
+// Builds a comparison page. The static content can be read without this script.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-/** Of each run that is drawn a line: its median over steps. */
+/** Returns one line per drawn run: its median over steps. */
 function sideLines() {
   const last = (name) => (name.length > 12 ? `…${name.slice(-6)}` : name);  // names of runs differ at their ends
   return data.drawn.map((run) => ({name: `${run.side} ${last(run.name)}`, color: `var(--${run.side})`,
@@ -29,12 +29,12 @@ function drawSides() {
   tell();
 }
 
-/** With what tells the sides apart in place of a name. */
+/** Shows the two sides in the legend instead of a name. */
 class SideChart extends LineChart {
   draw(chart) {
     super.draw(chart);
     chart.legend.replaceChildren(keyItem("base", "base"), keyItem("new", "new"),
-      quietItem("median of neighbouring steps, a line a run"));
+      quietItem("median of neighbouring steps, one line per run"));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// How long the calls of each region take: a strip a region, all on one logarithmic axis.
+// Distributions of call times: one strip per region on a common logarithmic axis.
 
 const kStrip = 34;
 const kFewStrips = 12;
@@ -20,7 +20,7 @@ class Distributions {
     this.paint();
   }
 
-  /** Those that took most, and the one that is chosen, in the order of the tree. */
+  /** Returns the regions with the most time and the selected one, in tree order. */
   shown() {
     if (this.isWhole) return this.withHistogram;
     const bySelf = [...this.withHistogram].sort((a, b) => regions.paths[b].self_ns - regions.paths[a].self_ns);
@@ -65,7 +65,7 @@ class Distributions {
     const y = linear(0, Math.max(...counts), floor, top + 4);
     let area = `M${this.x(first).toFixed(1)} ${floor}`;
     counts.forEach((count, at) => {
-      const height = count > 0 ? Math.min(y(count), floor - 1.5) : floor;  // one call can be seen, too
+      const height = count > 0 ? Math.min(y(count), floor - 1.5) : floor;  // keep a single call visible
       area += `V${height.toFixed(1)}H${this.x(first + at + 1).toFixed(1)}`;
     });
     const isChosen = path === view.region;
@@ -123,6 +123,6 @@ class Distributions {
       }));
     }
     this.legend.replaceChildren(keyItem("p50", "median"), keyItem("p99", "99 % ≤"),
-      quietItem("calls after warm-up; height: how many, by the most of its strip"), tools);
+      quietItem("calls after warm-up; bar height: number of calls (each row scaled to its own maximum)"), tools);
   }
 }

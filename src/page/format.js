@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 
-// Numbers for people, as Takt's table has them.
+// Number formats for people, as in Takt's table.
 
-/** To so many decimals; of two that are as near the even one. */
+/** Rounds to a number of decimals; ties to even. */
 function toDecimals(value, decimals) {
   const scaled = value * 10 ** decimals;
   const isTie = scaled - Math.floor(scaled) === 0.5;
@@ -39,12 +39,12 @@ function timeText(ns) {
   return `${threeDigits(value)} ${units[at][1]}`;
 }
 
-/** "12 345", from a million on "1.23 M". */
+/** "12 345"; "1.23 M" from a million on. */
 function countText(count) {
   return count < 1e6 ? grouped(count) : withPrefix(count, "");
 }
 
-/** "12.3 %" of a share. */
+/** "12.3 %" for a share. */
 function percentText(share) {
   const percent = 100 * share;
   return `${percent !== 0 && percent < 0.05 ? Number(percent.toPrecision(2)) : toDecimals(percent, 1)} %`;
@@ -56,7 +56,7 @@ function changeText(share) {
   return `${share < 0 && Number(size) > 0 ? "−" : "+"}${size} %`;
 }
 
-/** A number of the program's own. */
+/** Formats a number that the program logged. */
 function numberText(value) {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ranks by steps: how much longer than the median of its group a rank was busy.
+// Heat map of ranks over steps: each rank's busy time relative to the median of its group.
 
 class HeatMap {
   constructor(element, heat, all) {
@@ -18,14 +18,14 @@ class HeatMap {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.chart.redraw());
   }
 
-  /** What has the full colour: all but the rarest lie below it. */
+  /** Returns the value with the full colour, above all but the rarest. */
   mostShown() {
     const sizes = this.heat.cells.map(Math.abs).sort((a, b) => a - b);
     const usual = Math.max(sizes[Math.floor(sizes.length * 0.995)], 50);
     return [50, 100, 200, 300, 500, 1000, 2000, 5000].find((each) => each >= usual) ?? 10000;
   }
 
-  /** The axis's ends of a column. */
+  /** Returns the axis range of a column. */
   range(column) {
     const {first, last} = this.heat;
     return [first[column], column + 1 < this.columns ? first[column + 1] - 1 : last];
@@ -90,7 +90,7 @@ class HeatMap {
     const items = [html("span", {class: "item"}, `−${most} %`, html("span", {class: "key heat"}), `+${most} %`),
       keyItem("dot", `+${half} % or more`), quietItem("how much longer a rank is busy than the median of its group")];
     const a_row = this.heat.ranks_a_row;
-    if (a_row > 1) items.push(quietItem(`a row has up to ${a_row} ranks, and shows the one farthest off`));
+    if (a_row > 1) items.push(quietItem(`each row has up to ${a_row} ranks and shows the farthest from the median`));
     chart.legend.replaceChildren(...items);
   }
 

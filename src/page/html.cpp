@@ -18,7 +18,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// Empty: it stands for itself.
+/// Returns the entity; empty if the character needs none.
 std::string_view html_entity(char character) noexcept {
   switch (character) {
     case '&':

@@ -14,30 +14,30 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Any text as HTML that shows it, in an element or in quotes: printable, and none of it is markup. Any thread.
+/// Escapes any text for use in an element or a quoted attribute: printable, without markup. Any thread.
 std::string html_text(std::string_view text);
 
-/// JSON that means the same, and cannot end the element that it stands in. Any thread.
+/// Returns equivalent JSON that cannot end its surrounding element. Any thread.
 std::string json_in_html(std::string_view json);
 
-/// `text` with the value of each `{{name}}` in its place; a name without one has none. What a value holds stays as it
-/// is. Any thread.
+/// Replaces each `{{name}}` in `text` by its value, or by nothing if it has none. Values are inserted unchanged. Any
+/// thread.
 std::string filled(std::string_view text, const std::map<std::string_view, std::string>& values);
 
 /// A column of an HtmlTable.
 struct HtmlColumn {
   std::string head;
-  bool is_number = false;  ///< at the right
+  bool is_number = false;  ///< right-aligned
 };
 
-/// A table whose first column names the row. Cells are any text. A value; one thread at a time.
+/// A table whose first column names the row. Cells may be any text. Value type; not thread-safe.
 class HtmlTable {
  public:
-  /// \param id of the element, which scripts know. \param caption what the table is, for those who cannot see it.
+  /// \param id of the element, used by scripts. \param caption description for screen readers.
   HtmlTable(std::string id, std::string caption, std::vector<HtmlColumn> columns)
       : id_(std::move(id)), caption_(std::move(caption)), columns_(std::move(columns)) {}
 
-  /// \param depth by so much the name is moved to the right. \param attributes of the row: HTML.
+  /// \param depth indentation of the name. \param attributes of the row: HTML.
   void add(const std::vector<std::string>& cells, std::size_t depth = 0, const std::string& attributes = "");
   std::string html() const;
 
@@ -48,29 +48,29 @@ class HtmlTable {
   std::string rows_;
 };
 
-/// A file of this directory as text, and what a Content-Security-Policy calls it. cmake/TaktPageFiles.cmake makes them.
+/// A file of this directory as text, with its hash for a Content-Security-Policy. Made by cmake/TaktPageFiles.cmake.
 struct PageFile {
   std::string_view text;
   std::string_view hash;  ///< "sha256-..."
 };
 
-extern const PageFile kPageDocument;  ///< around each page
+extern const PageFile kPageDocument;  ///< frame of each page
 extern const PageFile kPageStyle;
 extern const PageFile kPageCommonScript;
 extern const PageFile kPageRunBody;
 extern const PageFile kPageRunScript;
-extern const PageFile kPageDiffBody;  ///< in the command alone, as is what follows
+extern const PageFile kPageDiffBody;  ///< this and the next are only in the command
 extern const PageFile kPageDiffScript;
 
-/// What a page consists of, beside the style that all have.
+/// Parts of a page besides the common style.
 struct PageParts {
   std::string title;                 ///< any text
   std::string body;                  ///< HTML
   std::string data;                  ///< JSON, for the script
-  const PageFile* script = nullptr;  ///< beside what all have in common
+  const PageFile* script = nullptr;  ///< in addition to the common script
 };
 
-/// A page as one file, whose policy lets in nothing but its own style and script. Any thread.
+/// Returns a page as a single file whose policy allows only its own style and script. Any thread.
 std::string page_document(const PageParts& parts);
 
 /// "0.1.0"

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The call tree as an icicle: below each region the regions inside it, as wide as their total; hatched what is its own.
+// Call tree as an icicle: inner regions below each region, with widths by total time; self time is hatched.
 
 const kRow = 30;
-const kThinnest = 1.5;  // pixels; what is thinner is in the table
+const kThinnest = 1.5;  // in pixels; thinner ones are only in the table
 
 class Icicle {
   constructor(element, data) {
     this.ranks = data.run.ranks;
-    this.wall = data.run.ranks_ns;  // of all ranks together, as regions have it
-    this.top = -1;  // the region that has the whole width; -1: the run
+    this.wall = data.run.ranks_ns;  // over all ranks, as for regions
+    this.top = -1;  // the region with full width; -1: the run
     this.element = element;
     this.legend = html("div", {class: "legend"});
     this.picture = svg("svg", {role: "group", "aria-label": "The call tree. Enter chooses a region, Home shows all."});
@@ -21,7 +21,7 @@ class Icicle {
     this.paint();
   }
 
-  /** Regions directly inside this one, and the time of the region. */
+  /** Returns the direct children of a region, and its time. */
   inside(path) {
     if (path < 0) return [[...regions.paths.keys()].filter((each) => regions.paths[each].parent < 0), this.wall];
     return [regions.paths[path].children, regions.paths[path].so_far_ns];
@@ -37,7 +37,7 @@ class Icicle {
     this.picture.setAttribute("width", width);
     this.picture.setAttribute("height", (this.deepest + 1) * kRow + 1);
     const all = button("All", "Show the whole tree", () => this.fit(-1));
-    this.legend.replaceChildren(keyItem("own", "its own time: no region inside"),
+    this.legend.replaceChildren(keyItem("own", "self time: no inner region"),
       html("span", {class: "tools"}, ...this.top < 0 ? [] : [all]));
     const first = this.cellOf(focused ?? this.top) ?? this.cellOf(this.top);
     first?.setAttribute("tabindex", 0);
@@ -53,7 +53,7 @@ class Icicle {
     this.picture.append(this.cell(path, left, width, depth));
     const [children, whole] = this.inside(path);
     const sum = children.reduce((all, each) => all + regions.paths[each].so_far_ns, 0);
-    const scale = width / Math.max(sum, whole, 1);  // threads that work at the same time can take more than is there
+    const scale = width / Math.max(sum, whole, 1);  // concurrent threads can exceed the parent's time
     let at = left;
     for (const each of children) {
       const room = regions.paths[each].so_far_ns * scale;
@@ -92,12 +92,12 @@ class Icicle {
     const region = regions.paths[path];
     return [[region.full], ["total", timeText(region.so_far_ns)],
       ["of the run", percentText(region.so_far_ns / this.wall)],
-      ...region.share === null ? [] : [["of what is around it", percentText(region.share)]],
+      ...region.share === null ? [] : [["of the parent", percentText(region.share)]],
       ["self", timeText(region.self_ns)], ["calls", countText(region.n)],
       ...region.mean_ns === null ? [] : [["mean", timeText(region.mean_ns)]]];
   }
 
-  /** Gives a region the whole width; the one that has it gives it back. -1: all of the run. */
+  /** Gives a region the full width, or resets it if it has it. -1: the whole run. */
   fit(path) {
     this.top = path === this.top ? -1 : path;
     tip.hide();

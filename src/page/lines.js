@@ -4,8 +4,8 @@
 // Lines over steps.
 
 /**
- * Some lines in one chart, of each {name, color, dash, x, y}: numbers by place on the axis; `least` and `most` where
- * there are such.
+ * Several lines in one chart, each {name, color, dash, x, y} with numbers per axis position, and optional `least` and
+ * `most`.
  */
 class LineChart {
   constructor(element, {label, height, lines, text, name, hasAxis}) {

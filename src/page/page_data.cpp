@@ -22,7 +22,7 @@ namespace {
 
 std::size_t rounded_up(std::size_t whole, std::size_t parts) noexcept { return (whole + parts - 1) / parts; }
 
-/// The nearest of ordered samples.
+/// Returns the nearest sample in sorted order.
 std::uint64_t sample_at(const std::vector<std::uint64_t>& samples, double share) {
   return samples[static_cast<std::size_t>(std::lround(share * static_cast<double>(samples.size() - 1)))];
 }
@@ -34,7 +34,7 @@ StepBand band_of(std::vector<std::uint64_t> samples) {
 
 bool takes_more(const StepPhase& a, const StepPhase& b) noexcept { return a.total_ns > b.total_ns; }
 
-/// The largest ones; what the others took together behind them, where that adds up to something.
+/// Keeps the largest phases. The others are combined into a last one if phases add up to a whole.
 std::vector<StepPhase> largest(std::vector<StepPhase> phases, bool add_up) {
   std::stable_sort(phases.begin(), phases.end(), takes_more);
   if (phases.size() <= PageSeries::kMaxPhases) { return phases; }
@@ -119,7 +119,7 @@ double PageSeries::mean_ns() const noexcept {
 std::int64_t last_step_of(const StepBlock& block) noexcept {
   const std::uint64_t further = block.steps == 0 ? 0 : block.steps - 1;
   const std::uint64_t space = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
-                              static_cast<std::uint64_t>(block.first_step);  // modulo 2^64: also of negative numbers
+                              static_cast<std::uint64_t>(block.first_step);  // modulo 2^64, for negatives, too
   return further > space ? std::numeric_limits<std::int64_t>::max()
                          : static_cast<std::int64_t>(static_cast<std::uint64_t>(block.first_step) + further);
 }
@@ -132,7 +132,7 @@ int class_of(std::uint64_t ns) {
   return static_cast<int>(kClassesAnOctave * std::log2(static_cast<double>(std::max<std::uint64_t>(ns, 1))));
 }
 
-/// The first class that has something, and how many lie there and in each one behind it.
+/// Returns the first non-empty class, followed by the counts from that class on.
 JsonText histogram_json(const Histogram& histogram) {
   std::map<int, std::uint64_t> classes;
   histogram.each(
@@ -152,7 +152,7 @@ JsonText percentile_json(const Summary& summary, double q) {
   return has_percentile(summary, q) ? JsonText(summary.percentile_ns(q)) : JsonText();
 }
 
-/// As in summary.json.
+/// Adds the same fields as summary.json.
 void add_summary(JsonText& json, const Summary& summary) {
   const bool measured = summary.measured_n() != 0;
   json.add("n", summary.n());
@@ -181,7 +181,7 @@ void PagePaths::choose() {
   std::vector<bool> chosen(snapshot_.paths.size());
   std::size_t count = 0;
   for (const std::uint32_t path : by_total) {
-    std::vector<std::uint32_t> missing;  // this one, and what it lies in
+    std::vector<std::uint32_t> missing;  // this path and its ancestors
     for (std::uint32_t at = path; at < chosen.size() && !chosen[at]; at = snapshot_.paths[at].parent) {
       missing.push_back(at);
     }
@@ -227,7 +227,7 @@ std::vector<int> PagePaths::numbers_in(const Snapshot& other) const {
     const bool is_below = each.parent < numbers.size();
     const int parent = is_below ? numbers[each.parent] : kNone;
     const auto found = places.find(std::make_tuple(parent, each.name, each.kind));
-    const bool is_lost = is_below && parent == kNone;  // below one that is not shown
+    const bool is_lost = is_below && parent == kNone;  // below a path that is not shown
     numbers.push_back(found == places.end() || is_lost ? kNone : found->second);
   }
   return numbers;
@@ -260,10 +260,10 @@ namespace {
 
 constexpr std::size_t kLongestMetricName = 60;
 
-/// Blocks of which each begins where the one before ends, and has as many steps.
+/// Contiguous blocks with equal numbers of steps.
 struct BlockRun {
   std::int64_t first_step = 0;
-  std::uint64_t steps = 0;  // a block
+  std::uint64_t steps = 0;  // per block
   std::uint64_t blocks = 0;
 };
 
@@ -282,14 +282,14 @@ JsonText step_runs_json(const std::vector<StepBlock>& blocks) {
   return json;
 }
 
-/// What stands for a path: its number on the page, or a word.
+/// Returns a path's number on the page, or a word.
 JsonText path_json(std::uint32_t path, const std::vector<int>& paths) {
   if (path == HistoryColumn::kBetween) { return "between"; }
   if (path >= paths.size() || paths[path] == PagePaths::kNone) { return "rest"; }
   return paths[path];
 }
 
-/// The mean of a step in each group of blocks.
+/// Returns the mean per step in each group of blocks.
 JsonText phases_json(const PageSeries& series, const std::vector<StepPhase>& phases, const std::vector<int>& paths) {
   std::vector<std::uint64_t> steps((series.blocks.size() + series.blocks_a_group - 1) / series.blocks_a_group);
   for (std::size_t at = 0; at < series.blocks.size(); ++at) {
@@ -333,7 +333,7 @@ JsonText worst_json(const PageSeries& series, const std::vector<int>& paths) {
   return json;
 }
 
-/// Of the largest numbers the sum has no place.
+/// Handles sums that overflow.
 double mean_of_block(const MetricBlock& block) noexcept {
   const double mean = block.sum / static_cast<double>(block.points);
   return std::isfinite(mean) ? mean : block.min / 2 + block.max / 2;

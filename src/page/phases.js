@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What steps consist of, stacked over steps; stream spans and the program's metrics as lines on the same axis.
+// Phases of steps, stacked over steps; stream spans and user metrics as lines on the same axis.
 
 const kNarrowestBar = 5;  // pixels
 
-/** The steps that a group of blocks has: [first, last] on the axis. */
+/** Returns the steps of a group of blocks: [first, last] on the axis. */
 function groupRange(series, group) {
   const {blocks, data} = series;
   const end = Math.min((group + 1) * data.group, blocks.size) - 1;
@@ -13,8 +13,8 @@ function groupRange(series, group) {
 }
 
 /**
- * The steps in view as bars that are wide enough to be seen, of one group of blocks or several: first and last step,
- * and the mean that each of `phases` has in them.
+ * Returns the steps in view as bars wide enough to see, each of one or more groups of blocks: first and last step, and
+ * the mean of each of `phases`.
  */
 function barsInView(series, phases, width) {
   const {blocks, data} = series;
@@ -47,7 +47,7 @@ class PhaseChart {
     return this.all[view.series];
   }
 
-  /** From the bottom to the top: in the order of the call tree, with what has no region on top. */
+  /** Phases from bottom to top: in tree order, with time outside regions on top. */
   get phases() {
     const {path, phases} = this.series.data;
     const place = (phase) => (typeof phase.path === "number" && phase.path !== path ? phase.path : Infinity);
@@ -88,7 +88,7 @@ class PhaseChart {
     return this.bars[Math.min(found, this.bars.length - 1)];
   }
 
-  /** The number of the phase below the pointer; -1: none. */
+  /** Returns the index of the phase below the pointer; -1: none. */
   phaseAt(step, y) {
     let floor = 0;
     return this.barAt(step).ns.findIndex((each) => {
@@ -116,7 +116,7 @@ class PhaseChart {
   }
 }
 
-/** Of each path with stream spans a line. */
+/** Returns one line per path with stream spans. */
 function streamLines(series) {
   const {data} = series;
   const middle = (group) => groupRange(series, group).reduce((a, b) => a + b) / 2;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The regions of the page: their names, and by what they are told apart: colour and pattern.
+// Regions of the page with names, colours and patterns.
 
 const kColors = 8;
 
 const regions = {
   paths: [],
-  colors: [],  // by path: the number of its colour, 0: that of all others
+  colors: [],  // by path: colour number, 0 for all others
 
   begin(data) {
     this.paths = data.paths;
@@ -26,7 +26,7 @@ const regions = {
   },
 };
 
-/** A fill for each colour: every second one has lines, so that neighbours differ without colour, too. */
+/** Returns a fill for each colour. Every second one is hatched, so neighbours differ without colour, too. */
 function patterns() {
   const marks = [null, "M0 6L6 0", null, "M0 3H6", null, "M0 0L6 6", null, "M3 0V6"];
   const own = svg("defs");
@@ -44,21 +44,21 @@ function patterns() {
   return svg("svg", {class: "patterns", width: 0, height: 0, "aria-hidden": "true"}, own);
 }
 
-/** The number of a part's colour; 0: one of those without their own. */
+/** Returns the colour number of a part; 0 if it has no colour of its own. */
 function colorNumber(path) {
   return typeof path === "number" ? regions.colors[path] ?? 0 : 0;
 }
 function colorOf(path) {
   return `var(--c${colorNumber(path)})`;
 }
-/** \param batch the path of the step itself: as its own time is in the call tree. */
+/** \param batch path of the step itself: it is hatched, like self time in the call tree. */
 function fillOf(path, batch = -1) {
   if (path === batch) return "url(#own)";
   if (path === "between") return "url(#between)";
   return `url(#fill${colorNumber(path)})`;
 }
 
-/** What a part of a step is called. \param batch the path of the step itself: it stands for what no region covers. */
+/** Returns the name of a part of a step. \param batch path of the step itself: it means time outside regions. */
 function partName(path, batch = -1, isShort = false) {
   if (path === "between") return isShort ? "between steps" : "between two steps";
   if (path === "rest") return "further regions";
@@ -66,7 +66,7 @@ function partName(path, batch = -1, isShort = false) {
   return isShort ? regions.paths[path].name : regions.paths[path].full;
 }
 
-/** A small square in the colour of a part. */
+/** Returns a small square in the colour of a part. */
 function swatch(path, batch = -1) {
   return svg("svg", {class: "swatch", width: 12, height: 12, "aria-hidden": "true"},
     svg("rect", {width: 12, height: 12, rx: 2, fill: fillOf(path, batch)}));

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Puts the page of a run together. What is here already can be read without this.
+// Builds a run page. The static content can be read without this script.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-/** What is in view, with buttons to change it. */
+/** Shows the current view, with buttons to change it. */
 class ViewBar {
   constructor(element, all) {
     Object.assign(this, {element, all});
@@ -33,7 +33,7 @@ class ViewBar {
   }
 }
 
-/** In front of the names of a table's rows what stands for them in the charts. */
+/** Adds each row's chart colour before its name. */
 function addSwatches(id, phases, batch) {
   const table = document.getElementById(id);
   table?.classList.add("has-swatches");
@@ -58,7 +58,7 @@ function drawSteps(all) {
   });
 }
 
-/** As the address asks for. */
+/** Restores the view from the address. */
 function restoreView(all) {
   const wanted = view.read();
   if (all[wanted.series]) view.setSeries(wanted.series, all[wanted.series].blocks.whole());
@@ -81,7 +81,7 @@ function drawRun() {
   keepViewInAddress();
   restoreView(all);
   addEventListener("hashchange", () => restoreView(all));
-  // For those who measure how soon the page can be used.
+  // For measuring how soon the page is usable.
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }
 

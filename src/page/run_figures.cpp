@@ -25,7 +25,7 @@ constexpr std::size_t kTenths = 10;
 std::string page_time(double ns) { return human_time(ns); }
 std::string page_time(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
 
-/// "-" where nothing was measured after warm-up.
+/// "-" if nothing was measured after warm-up.
 std::string measured_time(const Summary& summary, double ns) {
   return summary.measured_n() == 0 ? "-" : human_time(ns);
 }
@@ -40,7 +40,7 @@ std::string phase_name(std::uint32_t path, const Snapshot& snapshot, std::uint32
   return path_label(snapshot, path, PagePaths::kLongestName);
 }
 
-/// What stands for so many neighbouring blocks in the table of steps.
+/// Neighbouring blocks combined to one row of the steps table.
 struct PartOfMeanStep {
   std::uint64_t steps = 0;
   std::uint64_t sum_ns = 0;
@@ -56,7 +56,7 @@ std::string range_text(std::int64_t first, std::int64_t last) {
 
 std::string steps_html(const PageSeries& series, const Snapshot& snapshot) {
   HtmlTable tenths("steps-table", "Step time over the run, in ten parts",
-                   {{"steps"}, {"mean", true}, {"least", true}, {"most", true}});
+                   {{"steps"}, {"mean", true}, {"min", true}, {"max", true}});
   const std::size_t each = std::max<std::size_t>((series.blocks.size() + kTenths - 1) / kTenths, 1);
   for (std::size_t begin = 0; begin < series.blocks.size(); begin += each) {
     const std::size_t end = std::min(begin + each, series.blocks.size());
@@ -73,7 +73,7 @@ std::string steps_html(const PageSeries& series, const Snapshot& snapshot) {
          page_time(static_cast<double>(part.sum_ns) / static_cast<double>(std::max<std::uint64_t>(part.steps, 1))),
          page_time(part.min_ns), page_time(part.max_ns)});
   }
-  HtmlTable worst("worst-table", "The longest steps after warm-up", {{"step"}, {"time", true}, {"longer by most in"}});
+  HtmlTable worst("worst-table", "The longest steps after warm-up", {{"step"}, {"time", true}, {"largest excess in"}});
   for (const WorstStep& step : series.worst) {
     worst.add({detail::format("{}", step.step), page_time(step.ns), phase_name(step.path, snapshot, kNoIndex)});
   }
@@ -131,7 +131,7 @@ std::string tree_html(const Snapshot& snapshot, const PagePaths& paths) {
 
 namespace {
 
-// In units of the picture, which is as wide as there is room.
+// In SVG units; the picture scales to the available width.
 constexpr double kLeft = 72;
 constexpr double kWidth = 880;
 constexpr double kTop = 10;
@@ -186,11 +186,11 @@ std::string step_picture(const PageSeries& series) {
 
 namespace {
 
-/// The Batch in which the run spent most: its throughput, and its place in Snapshot::paths.
+/// The Batch with the most time: its throughput, and its index into Snapshot::paths.
 struct MainSteps {
-  std::uint32_t path = kNoIndex;  // there are no steps
+  std::uint32_t path = kNoIndex;  // kNoIndex if there are no steps
   Throughput throughput;
-  std::uint64_t steps = 0;  // of the process that has most there
+  std::uint64_t steps = 0;  // of the process with the most
   std::uint64_t warmup = 0;
 };
 
@@ -224,7 +224,7 @@ std::string tile(const char* name, const std::string& value, const std::string& 
                         unit.empty() ? "" : " ", html_text(unit), html_text(below));
 }
 
-/// The time's unit is smaller than its number.
+/// Shows the unit smaller than the number.
 std::string time_tile(const char* name, double ns, const std::string& below) {
   const std::string text = human_time(ns);
   const std::size_t space = text.rfind(' ');
@@ -257,9 +257,8 @@ std::string step_tile(const Snapshot& snapshot, const MainSteps& main) {
 std::string ranks_tile(const RunPage& page) {
   const RunInfo& run = page.figures->run;
   if (page.job == nullptr) {
-    return run.world_size > 1
-               ? tile("rank", detail::format("{} of {}", run.rank, run.world_size), "", "this rank alone")
-               : "";
+    return run.world_size > 1 ? tile("rank", detail::format("{} of {}", run.rank, run.world_size), "", "this rank only")
+                              : "";
   }
   std::string below = "in these figures";
   if (page.job->comparison.efficiency) {
@@ -270,9 +269,9 @@ std::string ranks_tile(const RunPage& page) {
 
 std::string losses_tile(const Snapshot& snapshot) {
   const LostRecords lost = lost_records(snapshot.losses);
-  if (lost.any()) { return tile("lost", "", lost.words(), "of what was recorded; see below"); }
-  if (snapshot.losses.empty()) { return tile("lost", "nothing", "", "of what was recorded"); }
-  return tile("lost", "no steps", "",
+  if (lost.any()) { return tile("dropped", "", lost.words(), "of the recorded data; see below"); }
+  if (snapshot.losses.empty()) { return tile("dropped", "nothing", "", "of the recorded data"); }
+  return tile("dropped", "no steps", "",
               detail::format("{} note{} below", snapshot.losses.size(), plural(snapshot.losses.size())));
 }
 
@@ -312,8 +311,7 @@ std::string figures_html(const RunPage& page) {
                  main.warmup == 0 ? "without warm-up" : human_count(main.warmup) + " of them warm-up");
   }
   const auto wall = static_cast<double>(snapshot.wall_ns);
-  html +=
-      time_tile("wall time", wall, percent(static_cast<double>(snapshot.uncovered_ns), wall) + " of it in no region");
+  html += time_tile("wall time", wall, percent(static_cast<double>(snapshot.uncovered_ns), wall) + " in no region");
   html += ranks_tile(page) + losses_tile(snapshot) + "</dl>\n";
   const std::string rates = lines_html(notes_of(snapshot).rates);
   return rates.empty() ? html : html + "<details><summary>Rates in detail</summary>" + rates + "</details>\n";
@@ -322,7 +320,7 @@ std::string figures_html(const RunPage& page) {
 std::string facts_html(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
   std::map<std::string, std::string> machine = {{"run", run.id},
-                                                {"began", utc_text(run.start_unix_ns) + " UTC"},
+                                                {"started", utc_text(run.start_unix_ns) + " UTC"},
                                                 {"host", run.host},
                                                 {"clock", snapshot.clock.name}};
   if (run.rank >= 0) {

@@ -9,8 +9,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The steps as a picture in SVG, for a page whose script does not run: from the least to the most of each stretch of
-/// the run, so that no spike is missing. Any thread.
+/// Returns an SVG of the steps for use without scripts: minimum to maximum of each interval, so that spikes stay
+/// visible. Any thread.
 std::string step_picture(const PageSeries& series);
 
 }  // namespace detail

@@ -33,7 +33,7 @@ std::string cost_html(const Cost& cost) {
       html_text(interval));
 }
 
-/// "12.3 ms" of ns, "20 %" of a share, or the number as it is.
+/// Formats ns as "12.3 ms"; other units as number and unit.
 std::string evidence_text(const Evidence& evidence) {
   if (evidence.unit == "ns") { return human_time(evidence.value); }
   const std::string number = detail::format("{:.4g}", evidence.value);
@@ -75,7 +75,7 @@ std::string findings_html(const std::vector<Finding>& findings) {
     if (finding.cost) { html += cost_html(*finding.cost) + "\n"; }
     html += evidence_html(finding, at + 1) + "</li>\n";
   }
-  if (html.empty()) { return "<p class=\"calm\">Nothing stands out.</p>\n"; }
+  if (html.empty()) { return "<p class=\"calm\">No findings.</p>\n"; }
   std::string rest;
   if (findings.size() > kMaxFindings) {
     rest = detail::format("<p class=\"quiet\">{} more are in summary.json.</p>\n", findings.size() - kMaxFindings);
@@ -86,7 +86,7 @@ std::string findings_html(const std::vector<Finding>& findings) {
 namespace {
 
 constexpr std::size_t kMaxRankRows = 64;
-constexpr std::size_t kFewRanks = 16;  // whose table is open
+constexpr std::size_t kFewRanks = 16;  // maximum number of ranks for an open table
 
 void add_spread(HtmlTable& table, const std::string& name, std::size_t depth, const RankSpread& spread,
                 const std::string& share) {
@@ -97,7 +97,7 @@ void add_spread(HtmlTable& table, const std::string& name, std::size_t depth, co
 }
 
 std::string spreads_html(const JobReport& job) {
-  HtmlTable table("spread-table", "How the totals of regions lie over ranks",
+  HtmlTable table("spread-table", "Totals of regions over ranks",
                   {{"region"},
                    {"mean", true},
                    {"min", true},
@@ -117,10 +117,10 @@ std::string spreads_html(const JobReport& job) {
   return table.html();
 }
 
-/// Those that are busy longest come first.
+/// Sorted by excess, largest first.
 std::string busy_html(const RankHeat& heat) {
-  HtmlTable table("busy-table", "How busy the ranks are in a step, beside the median of their group",
-                  {{"rank"}, {"host"}, {"group"}, {"busy a step", true}, {"beside the median", true}});
+  HtmlTable table("busy-table", "Busy time of ranks per step, compared with the median of their group",
+                  {{"rank"}, {"host"}, {"group"}, {"busy a step", true}, {"vs. median", true}});
   std::vector<const BusyRank*> ranks;
   for (const BusyRank& each : heat.ranks) { ranks.push_back(&each); }
   std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) { return a->excess > b->excess; });
@@ -146,18 +146,18 @@ std::string ranks_html(const JobReport& job) {
 
 namespace {
 
-constexpr std::size_t kMaxBlocks = 4096;  // of the series in which the run spent most
+constexpr std::size_t kMaxBlocks = 4096;  // for the series with the most time
 constexpr std::size_t kMaxFurtherBlocks = 512;
 constexpr std::size_t kMaxDrawnSeries = 4;
 constexpr std::size_t kMaxMetrics = 8;
 
-/// A series that the page draws.
+/// A drawn series.
 struct DrawnSeries {
   std::size_t index = 0;  // into Snapshot::series
   PageSeries series;
 };
 
-/// The one in which the run spent most comes first.
+/// Returns the series to draw, starting with the one that took the most time.
 std::vector<DrawnSeries> drawn_series(const StepHistory& history) {
   std::vector<DrawnSeries> drawn;
   const std::size_t main = history.main_series();
@@ -170,7 +170,7 @@ std::vector<DrawnSeries> drawn_series(const StepHistory& history) {
   return drawn;
 }
 
-/// The page of one run while it is put together.
+/// Builds the page of one run.
 class RunPageWriter {
  public:
   explicit RunPageWriter(const RunPage& page)
@@ -214,7 +214,7 @@ class RunPageWriter {
     return history_ == nullptr ? "No steps were kept." : "No step has been recorded: no Batch has ended.";
   }
 
-  /// Of a job the steps are those of one rank.
+  /// For a job, names the rank whose steps are shown.
   std::string whose_steps() const {
     if (page_.job == nullptr || page_.figures == page_.steps) { return ""; }
     return detail::format("<p class=\"quiet\">These are the steps and metrics of rank {}.</p>\n", steps_.run.rank);
@@ -234,7 +234,7 @@ class RunPageWriter {
                           run.host, ranks);
   }
 
-  /// Those of the job in front: ranks that wait are the larger loss.
+  /// Lists the job's findings first, because waiting ranks usually cost more.
   std::vector<Finding> findings() const {
     std::vector<Finding> all;
     if (page_.job != nullptr) {
@@ -244,7 +244,7 @@ class RunPageWriter {
     return all;
   }
 
-  /// What the figures contain and what not, and what this page leaves out of them.
+  /// Returns the caveats of the figures, and what this page omits.
   std::vector<std::string> lacks() const {
     std::vector<std::string> lines = page_.endings;
     const std::vector<std::string> caveats = notes_of(figures_).caveats;
@@ -252,13 +252,12 @@ class RunPageWriter {
     const auto add = [&](std::uint64_t count, const char* what) {
       if (count != 0) { lines.push_back(detail::format("this page: {} {}", human_count(count), what)); }
     };
-    add(paths_.left_out(), "places of the call tree took too little for the table; summary.json has them");
-    add(paths_.without_histogram(), "regions took too little for a distribution");
+    add(paths_.left_out(), "paths of the call tree took too little time for the table; summary.json has them");
+    add(paths_.without_histogram(), "regions took too little time for a distribution");
     if (history_ == nullptr) { return lines; }
     if (!drawn_.empty() && drawn_.front().series.stride > 1) {
-      lines.push_back(
-          detail::format("this page: of each {} steps it has the least, the most and the mean; steps.csv has all",
-                         human_count(drawn_.front().series.stride)));
+      lines.push_back(detail::format("this page: minimum, maximum and mean of each {} steps; steps.csv has all",
+                                     human_count(drawn_.front().series.stride)));
     }
     const auto& series = history_->series();
     const auto kept = std::count_if(series.begin(), series.end(), [](const auto& each) { return each.steps() != 0; });
@@ -269,7 +268,7 @@ class RunPageWriter {
     std::size_t shown = 0;
     for (const auto& [name, metric] : history_->metrics()) {
       if (metric.not_finite() == 0 || ++shown > kMaxMetrics) { continue; }
-      lines.push_back(detail::format("this page: {} of {} are no finite numbers, and not drawn",
+      lines.push_back(detail::format("this page: {} points of {} are not finite and not drawn",
                                      human_count(metric.not_finite()), fit(printable(name), 60)));
     }
     return lines;
@@ -308,7 +307,7 @@ class RunPageWriter {
     return all;
   }
 
-  /// Whether each pause of the series is the end of a region around it that has as many calls.
+  /// Returns true if each pause of the series is the end of a surrounding Epoch with as many calls.
   bool ends_with_epochs(const Series& series, const PageSeries& drawn) const {
     if (series.path >= steps_.paths.size()) { return false; }
     const std::uint32_t parent = steps_.paths[series.path].parent;
@@ -350,7 +349,7 @@ class RunPageWriter {
   const StepHistory* history_;
   const PagePaths paths_;
   std::vector<DrawnSeries> drawn_;
-  std::vector<int> numbers_;  // the page's, by path of steps_
+  std::vector<int> numbers_;  // page numbers, by path of steps_
 };
 
 }  // namespace

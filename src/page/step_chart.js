@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A chart over steps. All of them stand below each other on one axis, and one view moves all.
+// A chart over steps. All charts are stacked on one axis and share one view.
 
 const kMargin = {left: 68, top: 18, bottom: 26};
-const kGutter = 132;  // at the right, for labels, where the window is wide
+const kGutter = 132;  // at the right, for labels, in wide windows
 const kNarrow = 620;
 
-/** The charts on the page, and the step that the pointer is at. */
+/** All charts of the page, and the step at the pointer. */
 const charts = {all: [], cursor: NaN, scrolls: true};
 
 addEventListener("scroll", () => { charts.scrolls = true; }, {passive: true});
@@ -19,8 +19,8 @@ function setCursor(step) {
 
 class StepChart {
   /**
-   * `draw(chart)` draws into chart.plot; `linesAt(step, y, chart)` says what the note is there. With `canvas` there is
-   * one behind the plot.
+   * `draw(chart)` draws into chart.plot; `linesAt(step, y, chart)` returns the lines of the tooltip. With `canvas`, the
+   * plot has one behind it.
    */
   constructor(element, {label, height, draw, linesAt, hasAxis = true, canvas = false}) {
     Object.assign(this, {element, height, draw, linesAt, hasAxis});
@@ -38,7 +38,7 @@ class StepChart {
     this.paint();
   }
 
-  /** Once for all that changes before the next picture. */
+  /** Repaints once for all changes before the next frame. */
   redraw() {
     if (this.waits) return;
     this.waits = true;
@@ -85,7 +85,7 @@ class StepChart {
     this.around.append(svg("text", {class: "quiet", x: this.left - 8, y: y + 17, "text-anchor": "end"}, "step"));
   }
 
-  /** Lines and labels for values; `y` maps them. */
+  /** Draws grid lines and labels for values; `y` maps them to pixels. */
   drawValues(values, y, text) {
     for (const each of values) {
       const at = y(each);
@@ -94,7 +94,7 @@ class StepChart {
     }
   }
 
-  /** Labels in the gutter, one below the other where they would overlap. */
+  /** Draws labels in the gutter and moves overlapping ones apart. */
   drawLabels(labels) {
     if (this.right + kGutter > this.width) return;
     const sorted = labels.filter((each) => each.text !== "").sort((a, b) => a.y - b.y);
@@ -184,7 +184,7 @@ class StepChart {
     this.chosen.setAttribute("visibility", "hidden");
   }
 
-  /** Who scrolls the page comes past charts: only a pointer that was moved onto one turns its wheel there. */
+  /** Charts pass below the pointer while the page scrolls, so the wheel zooms only after the pointer was moved. */
   turnWheel(event) {
     const [x] = this.place(event);
     const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
@@ -208,7 +208,7 @@ class StepChart {
     event.preventDefault();
   }
 
-  /** Moves the line to the next mark, and tells its numbers. */
+  /** Moves the cursor sideways and shows the tooltip there. */
   read(sideways) {
     const by = Math.max(1, (view.high - view.low) / (this.right - this.left) * 4);
     const from = Number.isNaN(charts.cursor) ? (view.low + view.high) / 2 : charts.cursor + sideways * by;

@@ -3,27 +3,27 @@
 
 // Step time over steps.
 
-const kSlow = 2;  // times the median: what Takt calls a slow step
+const kSlow = 2;  // multiple of the median; Takt's definition of a slow step
 
-/** The band that a block lies in; undefined where there are none. */
+/** Returns the band of a block; undefined if there are no bands. */
 function bandAt(series, block) {
   const {bands} = series.data;
   const at = Math.min(Math.floor(block / bands.blocks), bands.low.length - 1);
   return at < 0 ? undefined : {low: bands.low[at], median: bands.median[at], high: bands.high[at]};
 }
 
-/** The median of all bands: what a step takes as a rule. */
+/** Returns the median of all bands: the usual step time. */
 function usualTime(series) {
   const medians = [...series.data.bands.median].sort((a, b) => a - b);
   return medians[medians.length >> 1] ?? series.blocks.mean[0];
 }
 
-/** The longest steps, where they are long. */
+/** Returns the longest steps that are slow. */
 function slowSteps(series) {
   return series.data.worst.filter((each) => each.ns >= kSlow * usualTime(series));
 }
 
-/** A line through the least and the most of each column, as a line through all steps looks from afar. */
+/** Returns a line through minimum and maximum of each column, which looks like a line through all steps. */
 function extremesPath(columns, x, y) {
   let path = "";
   columns.forEach((column, at) => {
@@ -35,7 +35,7 @@ function extremesPath(columns, x, y) {
   return path;
 }
 
-/** Areas from the least to the most, for columns that are wider than a line. */
+/** Returns boxes from minimum to maximum, for columns wider than a line. */
 function boxesPath(columns, x, y) {
   return columns.map((column) => {
     const [left, right] = [x(column.first - 0.5).toFixed(2), x(column.last + 0.5).toFixed(2)];
@@ -59,7 +59,7 @@ class StepTimes {
     return this.all[view.series];
   }
 
-  /** Where spikes would press all else onto the floor. */
+  /** Returns true if spikes would flatten everything else. */
   wantsLog() {
     const {blocks} = this.series;
     return Math.max(...blocks.most) > 20 * usualTime(this.series) && Math.min(...blocks.least) > 0;
@@ -93,7 +93,7 @@ class StepTimes {
     return y;
   }
 
-  /** Warm-up, and where Epochs end. */
+  /** Draws warm-up and the ends of Epochs. */
   drawPauses(chart) {
     const {blocks, data} = this.series;
     const {plot, around, top, bottom} = chart;
@@ -129,7 +129,7 @@ class StepTimes {
     }
   }
 
-  /** Returns the labels of the lines. */
+  /** Draws the bands. Returns the labels of the lines. */
   drawBands(chart, y) {
     const {blocks, data} = this.series;
     const {bands} = data;
@@ -165,7 +165,7 @@ class StepTimes {
   drawLegend(chart, columns) {
     const {data} = this.series;
     const most = Math.max(...columns.map((each) => each.steps));
-    const items = [most > 1 ? keyItem("extremes", `least to most of up to ${countText(most)} steps`)
+    const items = [most > 1 ? keyItem("extremes", `min to max of up to ${countText(most)} steps`)
       : keyItem("each", "each step")];
     if (data.bands.low.length > 0) items.push(keyItem("band", "10 to 90 % of steps"), keyItem("median", "median"));
     if (slowSteps(this.series).length > 0) items.push(keyItem("worst", "longest steps"));
@@ -203,7 +203,7 @@ class StepTimes {
     const lines = [[blocks.rangeText(blocks.first[at], blocks.last(at))]];
     if (blocks.counts[at] === 1) lines.push(["step time", timeText(blocks.mean[at])]);
     else lines.push(...["most", "mean", "least"].map((name) => [name, timeText(blocks[name][at])]));
-    if (band) lines.push(["90 % of the steps around", `≤ ${timeText(band.high)}`], ["median", timeText(band.median)]);
+    if (band) lines.push(["90 % of nearby steps", `≤ ${timeText(band.high)}`], ["median", timeText(band.median)]);
     if (worst) {
       lines.push([`step ${grouped(worst.step)}`, timeText(worst.ns), true], ["longer in", partName(worst.path)]);
     }
@@ -211,7 +211,7 @@ class StepTimes {
   }
 }
 
-/** What the view has, as words. */
+/** Returns the figures of the view as text. */
 function rangeFigures(series) {
   const {blocks} = series;
   const isSeen = (each) => each.last + 0.5 > view.low && each.first - 0.5 < view.high;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Elements, and axes.
+// Elements and axes.
 
-/** An element of HTML; what is a text among the children is shown as it is. */
+/** Returns an HTML element; strings among the children are shown as text. */
 function html(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -11,7 +11,7 @@ function html(name, attributes = {}, ...children) {
   return element;
 }
 
-/** The same of SVG. */
+/** The same for SVG. */
 function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -25,7 +25,7 @@ function button(text, label, action) {
   return element;
 }
 
-/** Of a legend: the mark of that class, and what it means. */
+/** Returns a legend entry: the symbol of class `mark`, and its meaning. */
 function keyItem(mark, text) {
   return html("span", {class: "item"}, html("span", {class: `key ${mark}`}), text);
 }
@@ -34,7 +34,7 @@ function quietItem(text) {
   return html("span", {class: "item quiet"}, text);
 }
 
-/** For those without a pointer: what a click does, Enter and the space bar do. */
+/** Makes Enter and the space bar act like a click. */
 function onPress(element, action) {
   element.addEventListener("click", action);
   element.addEventListener("keydown", (event) => {
@@ -46,13 +46,13 @@ function onPress(element, action) {
 
 const measuring = document.createElement("canvas").getContext("2d");
 
-/** How wide a text is on the page, in pixels. */
+/** Returns the width of a text in pixels. */
 function textWidth(text, font = "12px") {
   measuring.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
   return measuring.measureText(text).width;
 }
 
-/** As much of the text as has room, with an ellipsis for what is cut from its end; empty where nothing has. */
+/** Shortens a text to the width with an ellipsis at its end; empty if nothing fits. */
 function fitText(text, width, font) {
   if (textWidth(text, font) <= width) return text;
   const characters = Array.from(text);
@@ -66,7 +66,7 @@ function fitText(text, width, font) {
   return low < 2 ? "" : `${characters.slice(0, low).join("")}…`;
 }
 
-/** About so many round numbers from `low` to `high`. */
+/** Returns about `count` round numbers from `low` to `high`. */
 function ticks(low, high, count, whole = false) {
   const span = high - low;
   if (!(span > 0) || count < 1) return [low];
@@ -79,7 +79,7 @@ function ticks(low, high, count, whole = false) {
   return found;
 }
 
-/** The powers of ten, with 2 and 5 where there are few. */
+/** Returns powers of ten, with more values in between for short ranges. */
 function logTicks(low, high) {
   const decades = Math.log10(high / low);
   const found = [];
@@ -92,7 +92,7 @@ function logTicks(low, high) {
   return found;
 }
 
-/** A map from [from, to] to pixels. */
+/** Maps [from, to] to pixels. */
 function linear(from, to, first, last) {
   const slope = to === from ? 0 : (last - first) / (to - from);
   return (value) => first + (value - from) * slope;
@@ -107,7 +107,7 @@ function sumOf(values) {
   return values.reduce((sum, each) => sum + each, 0);
 }
 
-/** The first place at which `isReached` holds, of 0 to `count`; it holds from there on. */
+/** Returns the first index from 0 to `count` for which the monotonic `isReached` holds. */
 function firstPlace(count, isReached) {
   let low = 0;
   let high = count;

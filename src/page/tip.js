@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The note beside the pointer, with the number of the mark that it is on.
+// The tooltip at the pointer.
 
 const tip = {
   element: document.getElementById("tip"),
 
-  /** Lines of [name, value]; a name alone is a heading. */
+  /** Shows lines of [name, value]; a name alone is a heading. */
   show(lines, x, y) {
     this.element.replaceChildren(...lines.map(([name, value, mark]) => {
       const line = html("p", {class: value === undefined ? "head" : mark ? "marked" : ""}, html("span", {}, name));
@@ -25,7 +25,7 @@ const tip = {
   },
 };
 
-/** Shows on an element what `linesAt` says of the pointer's place in it; nothing there hides the note. */
+/** Shows a tooltip with the result of `linesAt` for the pointer's position; hides it if there is none. */
 function explain(element, linesAt) {
   element.addEventListener("pointermove", (event) => {
     const box = element.getBoundingClientRect();

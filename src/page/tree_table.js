@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The table of the call tree, to sort, to filter, and to choose a region in.
+// The call tree's table, with sorting, filtering and selection.
 
 const kColumnsOfTree = ["", "kind", "n", "total_ns", "self_ns", "share", "mean_ns", "p50_ns", "p99_ns", "max_ns",
   "device total_ns", "device mean_ns"];
@@ -45,7 +45,7 @@ class TreeTable {
   prepareHead(head, column) {
     const order = html("button", {type: "button"}, head.textContent);
     order.addEventListener("click", () => {
-      // Numbers the largest first, names as the tree has them; then the other way round.
+      // Numbers: largest first. Names: tree order. A second click reverses the order.
       this.isDown = this.column === column ? !this.isDown : column > 1;
       this.column = column;
       this.arrange();

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What is looked at: a range of steps, a series, a region. It stands in the page's address behind the #, so that who is
-// sent the address sees the same.
+// The current view: a range of steps, a series, a region. It is stored in the address after the #, so that links
+// reproduce it.
 
 const view = {
-  whole: [0, 1],  // all steps of the series, half a step wider at both ends
+  whole: [0, 1],  // all steps of the series, with half a step added at both ends
   low: 0,
   high: 1,
   series: 0,
@@ -16,7 +16,7 @@ const view = {
     return this.low <= this.whole[0] && this.high >= this.whole[1];
   },
 
-  /** Shows the steps from `low` to `high`, two at least, and no others than there are. */
+  /** Shows the steps from `low` to `high`, at least two, limited to existing steps. */
   show(low, high) {
     const [first, last] = this.whole;
     const span = Math.min(Math.max(high - low, 2), last - first);
@@ -29,18 +29,18 @@ const view = {
     this.show(...this.whole);
   },
 
-  /** By `factor` more or fewer steps, around the step `at`, which stays where it is. */
+  /** Multiplies the number of steps in view by `factor`; step `at` keeps its position. */
   zoom(factor, at = (this.low + this.high) / 2) {
     this.show(at - (at - this.low) * factor, at + (this.high - at) * factor);
   },
 
-  /** By a share of what is seen. */
+  /** Moves by a share of the visible range. */
   pan(share) {
     const by = share * (this.high - this.low);
     this.show(this.low + by, this.high + by);
   },
 
-  /** The same region again: none. */
+  /** Selects a region; selecting it again clears the selection. */
   choose(region) {
     this.region = region === this.region ? -1 : region;
     this.tell("region");
@@ -62,7 +62,7 @@ const view = {
     for (const each of this.listeners) each(what);
   },
 
-  /** Into the address, without a place in the browser's history. */
+  /** Writes the view to the address, without a history entry. */
   write() {
     const parts = [];
     if (this.series > 0) parts.push(`series=${this.series}`);
@@ -72,7 +72,7 @@ const view = {
     history.replaceState(null, "", parts.length === 0 ? "#" : `#${parts.join("&")}`);
   },
 
-  /** What the address asks for, as far as it can be understood. */
+  /** Returns the valid parts of the address. */
   read() {
     const wanted = {};
     const number = "-?\\d{1,16}";
@@ -86,14 +86,14 @@ const view = {
   },
 };
 
-/** Buttons that change the range. */
+/** Returns buttons that change the range. */
 function viewButtons() {
   return [button("←", "Earlier steps", () => view.pan(-0.5)), button("→", "Later steps", () => view.pan(0.5)),
     button("+", "Fewer steps", () => view.zoom(0.5)), button("−", "More steps", () => view.zoom(2)),
     button("All", "All steps", () => view.showAll())];
 }
 
-/** Links to parts of the page leave the view in the address. */
+/** Keeps the view in the address when links to parts of the page are followed. */
 function keepViewInAddress() {
   for (const link of document.querySelectorAll("nav a, a.skip")) {
     link.addEventListener("click", (event) => {

@@ -21,13 +21,13 @@ constexpr std::size_t kMinCollectives = 30;
 constexpr double kShareWithin = 0.95;
 constexpr double kLineErrors = 2;
 
-/// Of what is no number of 64 bits the nearest that is.
+/// Rounds, clamped to the range of std::int64_t.
 std::int64_t whole(double value) noexcept {
   constexpr double kMax = 9.2e18;
   return std::llround(std::clamp(value, -kMax, kMax));
 }
 
-/// How far the other clock gains on the own one, by the median over pairs of ends that are half of all ends apart.
+/// Returns the drift of the other clock: the median over pairs of ends that are half of all ends apart.
 double drift_of(const std::vector<CollectiveEnd>& ends) {
   const std::size_t half = ends.size() / 2;
   std::vector<double> drifts;
@@ -57,7 +57,7 @@ std::int64_t ClockAlignment::error_ns(std::int64_t own_ns) const noexcept {
       std::fabs(1 - at) * static_cast<double>(first_.error_ns) + std::fabs(at) * static_cast<double>(last_.error_ns);
   const double of_drift =
       knows_drift() ? 0 : kUnknownDrift * std::fabs(static_cast<double>(wrapped_difference(own_ns, first_.own_ns)));
-  return whole(std::ceil(of_points + of_drift)) + 1;  // 1 for readings in whole ns
+  return whole(std::ceil(of_points + of_drift)) + 1;  // 1 for rounding to whole ns
 }
 
 double ClockAlignment::drift_ppm() const noexcept {
@@ -108,7 +108,7 @@ ClockAlignment align_by_collectives(std::vector<CollectiveEnd> ends) {
             [](const CollectiveEnd& a, const CollectiveEnd& b) { return a.own_ns < b.own_ns; });
   if (ends.size() < kMinCollectives || ends.front().own_ns == ends.back().own_ns) { return {}; }
   const double drift = drift_of(ends);
-  // From the first end on, so that a double holds what clocks are apart to the ns.
+  // Relative to the first end, so that doubles keep nanosecond precision.
   const CollectiveEnd start = ends.front();
   std::vector<double> ahead;
   for (const CollectiveEnd& each : ends) {
@@ -119,7 +119,7 @@ ClockAlignment align_by_collectives(std::vector<CollectiveEnd> ends) {
   for (double& each : ahead) { each = std::fabs(each - middle); }
   const auto within = static_cast<std::size_t>(std::ceil(kShareWithin * static_cast<double>(ahead.size()))) - 1;
   std::nth_element(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(within), ahead.end());
-  // The line is not where the clock is either, but near it as the mean of so many ends is.
+  // The line itself has an error, too, which falls with the root of the number of ends.
   const double wider = 1 + kLineErrors / std::sqrt(static_cast<double>(ahead.size()));
   const std::int64_t error = whole(std::ceil(ahead[within] * wider));
   const auto length = static_cast<double>(wrapped_difference(ends.back().own_ns, start.own_ns));
@@ -131,7 +131,7 @@ namespace {
 
 using Alignments = std::map<std::uint32_t, ClockAlignment>;
 
-/// To rank 0, by the readings of ranks whose own way there is known.
+/// Aligns a rank to rank 0 by its readings of already aligned ranks.
 ClockAlignment to_rank_0(const RankReadings& rank, const Alignments& known) {
   std::vector<ClockAlignment::Point> points;
   for (const ClockReading& each : rank.readings) {
@@ -171,31 +171,31 @@ constexpr double kShareOfUnknown = 0.95;
 
 constexpr std::uint64_t kMaxStride = std::uint64_t{1} << 31U;
 
-/// Numbers may all be even: the multiplier of Knuth's hash by multiplication mixes them.
+/// Mixes the number with Knuth's multiplicative hash, because all numbers may be even.
 bool stays(std::int64_t step, std::uint64_t stride) noexcept {
   return (static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15U >> 32U & (stride - 1)) == 0;
 }
 
-/// What lies behind a collective in its step, in ns.
+/// Time after a collective in its step, in ns: certain and possible.
 struct Behind {
   std::int64_t surely = 0;
   std::int64_t perhaps = 0;
 };
 
-/// The regions of one step.
+/// Regions of one step.
 class StepRegions {
  public:
   StepRegions(const Snapshot& snapshot, const Row& row)
       : paths_(snapshot.paths), row_(row), batch_(snapshot.series[row.series].path) {}
 
-  /// Whether the path is below the step's Batch.
+  /// Returns true if the path is below the step's Batch.
   bool is_inside(std::uint32_t path) const {
     while (path != batch_ && path < paths_.size()) { path = paths_[path].parent; }
     return path == batch_;
   }
 
-  /// Regions follow each other in a step as the rank met them first. Of several calls the last one is meant, and what
-  /// the rank met later may lie between them.
+  /// Returns the time after the collective's last call. Cells are in the order in which the rank first reached them. If
+  /// it was called more than once, later regions may have run between the calls.
   Behind behind(const Cell& collective) const {
     Behind sum;
     bool once = true;
@@ -215,7 +215,7 @@ class StepRegions {
         std::find_if(row_.cells.begin(), row_.cells.end(), [&](const Cell& each) { return each.path == path; });
     return found == row_.cells.end() ? Cell{path, 0, 0, Cell::kAbsent} : *found;
   }
-  /// Of those below the parent of `path` what was met later.
+  /// Sums the siblings of `path` that the rank reached later.
   std::int64_t later_ns(std::uint32_t path) const {
     std::int64_t sum = 0;
     for (const Cell& each : row_.cells) {
@@ -237,7 +237,7 @@ class StepRegions {
   std::uint32_t batch_;
 };
 
-/// The ends that two ranks have of one collective.
+/// Aligns two ranks by their ends of one collective.
 RankAlignment align_by(const CollectiveEnds::Collective& own, const CollectiveEnds::Collective& other) {
   RankAlignment alignment;
   alignment.path = own.path;
@@ -290,7 +290,7 @@ void CollectiveEnds::keep(const std::string& path, std::int64_t step, const End&
   if (!stays(step, place->stride)) { return; }
   place->steps.emplace(step, end);
   while (place->steps.size() > max_) {
-    if (place->stride == kMaxStride) { return place->steps.clear(); }  // numbers made so that none would go
+    if (place->stride == kMaxStride) { return place->steps.clear(); }  // crafted numbers that no stride thins out
     place->stride *= 2;
     for (auto at = place->steps.begin(); at != place->steps.end();) {
       at = stays(at->first, place->stride) ? std::next(at) : place->steps.erase(at);

@@ -15,59 +15,57 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A question to the rank whose clock counts, and its answer: two readings of the own clock around one of the other. In
-/// ns.
+/// A ping to the reference rank and its answer: two readings of the own clock around one of the other. In ns.
 struct PingPong {
   std::int64_t sent_ns = 0;      ///< own clock
   std::int64_t answered_ns = 0;  ///< the other's clock
   std::int64_t received_ns = 0;  ///< own clock
 };
 
-/// When the end of one collective was seen here and by the rank whose clock counts: all leave it together, more or
-/// less.
+/// End of one collective as seen here and on the reference rank. All ranks leave it at about the same time.
 struct CollectiveEnd {
   std::int64_t own_ns = 0;
   std::int64_t other_ns = 0;
 };
 
-/// How the own clock stands to that of another rank: a straight line through two points, or one point, of which no
-/// drift is known. A value. All: any thread.
+/// Offset of another rank's clock from the own one: a straight line through two points, or one point without a known
+/// drift. Value type. All: any thread.
 class ClockAlignment {
  public:
-  /// A reading of the own clock at which the other one's is known.
+  /// A reading of the own clock with the known offset of the other one.
   struct Point {
     std::int64_t own_ns = 0;
     std::int64_t ahead_ns = 0;  ///< of the other clock
-    std::int64_t error_ns = 0;  ///< it may be off by so much, up or down
+    std::int64_t error_ns = 0;  ///< maximum error, in both directions
   };
 
-  ClockAlignment() = default;  ///< nothing is known: is_known() is false, and no reading is moved
+  ClockAlignment() = default;  ///< unknown: is_known() is false, and readings stay unchanged
   explicit ClockAlignment(const Point& only) : first_(only), last_(only), known_(true) {}
-  /// REQUIRES: the first one is earlier.
+  /// REQUIRES: first is earlier than last.
   ClockAlignment(const Point& first, const Point& last) : first_(first), last_(last), known_(true) {}
 
-  /// Of a clock to itself: others are then() told by it.
+  /// Returns the identity, as a start for then().
   static ClockAlignment same() noexcept { return {{0, 0, 0}, {1, 0, 0}}; }
 
   bool is_known() const noexcept { return known_; }
-  /// Whether it rests on two points.
+  /// Returns true if it is based on two points.
   bool knows_drift() const noexcept { return first_.own_ns != last_.own_ns; }
-  /// The other clock's reading at a reading of the own one.
+  /// Converts a reading of the own clock to the other clock.
   std::int64_t other_ns(std::int64_t own_ns) const noexcept;
-  /// By how much that may be off, up or down. It grows outside the two points, and from one point on by 100 ppm, which
-  /// clocks of computers stay below.
+  /// Maximum error of that reading, in both directions. It grows outside the two points; with a single point it grows
+  /// by 100 ppm, which computer clocks stay below.
   std::int64_t error_ns(std::int64_t own_ns) const noexcept;
-  /// By how much the other clock is faster, in parts per million.
+  /// Rate of the other clock relative to the own one, in parts per million.
   double drift_ppm() const noexcept;
-  /// How the other clock stands to the own one.
+  /// Returns the offset of the own clock from the other one.
   ClockAlignment inverse() const noexcept;
-  /// How the own clock stands to a third one, to which `next` leads from the other. Errors add up.
+  /// Chains alignments: `next` leads from the other clock to a third one. Errors add up.
   ClockAlignment then(const ClockAlignment& next) const noexcept;
-  /// The same of a point of its own.
+  /// The same for a single point.
   static Point then(const Point& point, const ClockAlignment& next) noexcept;
 
  private:
-  /// 0 at the first point, 1 at the last.
+  /// Returns the relative position: 0 at the first point, 1 at the last.
   double between(std::int64_t own_ns) const noexcept;
 
   Point first_;
@@ -75,50 +73,50 @@ class ClockAlignment {
   bool known_ = false;
 };
 
-/// From the answer with the shortest way there and back: the error is half that way, however uneven it is. Answers that
-/// came before they were asked for are passed over; none: nothing is known.
+/// Returns the offset from the answer with the shortest round trip. Its error is at most half of that, even if the two
+/// ways differ. Answers that precede their question are skipped; returns nothing if none remains.
 std::optional<ClockAlignment::Point> shortest_answer(const std::vector<PingPong>& answers);
 
-/// From the ends of collectives, in any order. The error is the distance from the line within which 95 % of them lie,
-/// and a little more, as few of them hardly hold the line.
-/// \param ends 30 or more, else nothing is known.
+/// Aligns clocks by the ends of collectives, in any order. The error is the distance from the line that contains 95 %
+/// of them, widened for small samples.
+/// \param ends at least 30, otherwise the result is unknown.
 ClockAlignment align_by_collectives(std::vector<CollectiveEnd> ends);
 
-/// What one rank knows of the clocks of others.
+/// Clock readings of one rank.
 struct RankReadings {
   std::uint32_t rank = 0;
   std::vector<ClockReading> readings;
 };
 
-/// How the clocks of ranks stand to that of the first of them, by what takt::mpi has read: each rank knows its parent
-/// in a tree, or rank 0, so that offsets and errors add up on the way. A rank is not in it where that way is cut.
-/// Between the earliest and the latest reading of a rank lies a straight line. Any thread.
-/// \param ranks ascending, each once. Readings may say anything.
+/// Aligns the clocks of ranks to the first rank's by the readings of takt::mpi. Each rank knows its parent in a tree,
+/// or rank 0; offsets and errors add up along that path. Ranks with a broken path are missing. Each rank gets a
+/// straight line between its earliest and latest reading. Any thread.
+/// \param ranks ascending, each once. Any reading values are safe.
 std::map<std::uint32_t, ClockAlignment> align_by_readings(const std::vector<RankReadings>& ranks);
 
-/// When the collectives of one rank ended, taken from its rows as they come by. A row has no times of single regions: a
-/// collective ended before what the rank met later in that step, and after all else. A value; one thread at a time.
+/// End times of one rank's collectives, from its rows. A row has no times of single regions: a collective ended before
+/// all later regions of the step and after all others. Value type; not thread-safe.
 class CollectiveEnds {
  public:
-  /// Of the last call in a step: somewhere within `unknown_ns` around `ns`.
+  /// Last call in a step: the true end is within `unknown_ns` of `ns`.
   struct End {
     std::int64_t ns = 0;  ///< since 1970, on the rank's own clock
     std::int64_t unknown_ns = 0;
   };
-  /// The steps that have a region of kind comm at one place.
+  /// Steps with a comm region at one path.
   struct Collective {
     std::string path;
-    std::uint64_t stride = 1;           ///< a power of two: about one step of so many is kept
-    std::map<std::int64_t, End> steps;  ///< by number; of equal ones the first
+    std::uint64_t stride = 1;           ///< a power of two: about one in `stride` steps is kept
+    std::map<std::int64_t, End> steps;  ///< by number; the first of equal ones
   };
 
-  /// So many places are looked at, those that come first.
+  /// Maximum number of paths; the first ones are kept.
   static constexpr std::size_t kMaxPlaces = 4;
 
-  /// Keeps at most so many steps of each place, one or more.
+  /// Keeps at most `max` steps (>= 1) per path.
   explicit CollectiveEnds(std::size_t max = 1) : max_(max) {}
 
-  /// Takes the rows of a snapshot of the rank.
+  /// Adds the rows of a snapshot of the rank.
   void add(const Snapshot& snapshot);
 
   const std::vector<Collective>& collectives() const noexcept { return collectives_; }
@@ -132,19 +130,19 @@ class CollectiveEnds {
   std::vector<Collective> collectives_;
 };
 
-/// How the clock of one rank stands to that of another.
+/// Alignment of two ranks' clocks.
 struct RankAlignment {
-  ClockAlignment clock;         ///< not known: there are too few ends
+  ClockAlignment clock;         ///< unknown if there are too few ends
   std::string path;             ///< of the collective
-  std::size_t ends = 0;         ///< that both ranks have, of that with most where the clock is not known
-  std::int64_t unknown_ns = 0;  ///< how far 95 % of these may lie beside where they were taken to be
-  bool all_steps = true;        ///< false: there are more steps than were looked at
+  std::size_t ends = 0;         ///< common to both ranks; the largest count if the clock is unknown
+  std::int64_t unknown_ns = 0;  ///< 95 % of the ends are within this distance of their estimates
+  bool all_steps = true;        ///< false if there are more steps than were used
 
-  /// By how much a reading of the own clock may be off on the other's, up or down.
+  /// Maximum error of a converted reading, in both directions.
   std::int64_t error_ns(std::int64_t own_ns) const noexcept;
 };
 
-/// By the collective that leaves the least error. Steps match by their numbers, collectives by their paths.
+/// Uses the collective with the smallest error. Steps match by number, collectives by path.
 RankAlignment align_ranks(const CollectiveEnds& own, const CollectiveEnds& other);
 
 }  // namespace detail

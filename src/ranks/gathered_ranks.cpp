@@ -71,7 +71,7 @@ GatheredRank unpack_rank(std::string_view bytes) {
   visit_who(decoder, rank.who);
   decoder.list(rank.series, [](Decoder& inner, RankSeries& each) { visit_series(inner, each); });
   decoder.text(steps);
-  if (!decoder.ok() || decoder.more()) { throw Error("these bytes are none of a rank"); }
+  if (!decoder.ok() || decoder.more()) { throw Error("invalid data of a rank"); }
   rank.steps = unpack_steps(steps);
   return rank;
 }
@@ -93,7 +93,7 @@ bool is_before(const GatheredRanks::Rank& a, const GatheredRanks::Rank& b) noexc
 
 void merge_into(GatheredRanks& part, GatheredRanks from) {
   for (const GatheredRanks::Rank& each : from.ranks) {
-    if (has_rank(part, each.number)) { throw Error("a rank came twice"); }
+    if (has_rank(part, each.number)) { throw Error("duplicate rank"); }
   }
   std::string record = merge_records(part.record, from.record);
   const auto middle = static_cast<std::ptrdiff_t>(part.ranks.size());
@@ -119,8 +119,8 @@ GatheredRanks unpack_gathered(std::string_view bytes) {
   visit_part(decoder, part);
   const auto not_before = [](const GatheredRanks::Rank& a, const GatheredRanks::Rank& b) { return !is_before(a, b); };
   const bool ordered = std::adjacent_find(part.ranks.begin(), part.ranks.end(), not_before) == part.ranks.end();
-  if (!decoder.ok() || decoder.more() || !ordered) { throw Error("these bytes are no part of a job"); }
-  if (ranks_in(part.record) != part.ranks.size()) { throw Error("a part of a job has other ranks than its record"); }
+  if (!decoder.ok() || decoder.more() || !ordered) { throw Error("invalid data of a job's ranks"); }
+  if (ranks_in(part.record) != part.ranks.size()) { throw Error("the ranks of a part do not match its record"); }
   return part;
 }
 

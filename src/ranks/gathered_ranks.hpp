@@ -16,31 +16,31 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A series of a rank that has a throughput.
+/// A series of a rank with a throughput.
 struct RankSeries {
   RankPathName path;   ///< of its Batch
-  std::string thread;  ///< its name
+  std::string thread;  ///< thread name
   Throughput throughput;
 };
 
-/// What one rank is compared by, beside its record: nothing of it can be added up with that of other ranks. A value.
+/// Data of one rank besides its record; it cannot be added up over ranks. Value type.
 struct GatheredRank {
   JobRank who;
   std::vector<RankSeries> series;
   RankSteps steps;
 };
 
-/// Those of the rank that the snapshot is of. Any thread.
+/// Returns the series of the snapshot's rank. Any thread.
 std::vector<RankSeries> series_of(const Snapshot& snapshot);
 
-/// As bytes, of the rank that the snapshot is of. Any thread.
+/// Serialises the snapshot's rank. Any thread.
 /// \param steps pack() of the RankSteps.
 std::string pack_rank(const Snapshot& snapshot, std::string_view steps);
-/// What pack_rank() has made. Bytes may be anything: throws Error, which says what is wrong with them.
+/// Reads bytes of pack_rank(). Throws takt::Error with the reason if they are invalid.
 GatheredRank unpack_rank(std::string_view bytes);
 
-/// Some ranks of a job, and what they have recorded: together where that adds up, and else beside each other. All of it
-/// stays in bytes until it has come to rank 0. A value; one thread at a time.
+/// Several ranks of a job: one merged record, and the rest per rank. All of it stays serialised until it reaches rank
+/// 0. Value type; not thread-safe.
 struct GatheredRanks {
   struct Rank {
     std::uint32_t number = 0;
@@ -50,29 +50,29 @@ struct GatheredRanks {
   std::string record;       ///< pack_record() of all of them
 };
 
-/// Adds the ranks of `from`. Throws Error where one of them is there already, or a record cannot be; then `part` is as
-/// before.
+/// Adds the ranks of `from`. Throws takt::Error if a rank is duplicated or a record is invalid; `part` is then
+/// unchanged.
 void merge_into(GatheredRanks& part, GatheredRanks from);
 
-/// As bytes. Equal parts give equal bytes.
+/// Serialises the ranks. Equal parts give equal bytes.
 std::string pack(const GatheredRanks& part);
-/// What pack() has made. Bytes may be anything: throws Error, which says what is wrong with them.
+/// Reads bytes of pack(). Throws takt::Error with the reason if they are invalid.
 GatheredRanks unpack_gathered(std::string_view bytes);
 
-/// Whether the rank is in it.
+/// Returns true if the part contains the rank.
 bool has_rank(const GatheredRanks& part, std::uint32_t rank) noexcept;
-/// Of the ranks of a job of `size` those that are not in it, ascending.
+/// Returns the ranks of a job of `size` that are missing, ascending.
 std::vector<std::uint32_t> missing_from(const GatheredRanks& part, std::uint32_t size);
 
-/// Ranks form a binomial tree with rank 0 at its root: a rank's parent is the rank without its lowest bit that is set.
+/// Returns the parent in a binomial tree with root 0: the rank without its lowest set bit.
 constexpr std::uint32_t parent_of(std::uint32_t rank) noexcept { return rank & (rank - 1); }
-/// Ascending. They are of ceil(log2(size)) at most.
+/// Returns the children, ascending; at most ceil(log2(size)).
 std::vector<std::uint32_t> children_of(std::uint32_t rank, std::uint32_t size);
 
-/// "stage 2, tensor 0": those that are in the same groups are compared with each other. Empty: in none. Any thread.
+/// Returns "stage 2, tensor 0". Ranks with equal labels are compared; empty if the rank has no groups. Any thread.
 std::string group_label(const RunInfo& run);
 
-/// Who the rank is that the snapshot is of. Any thread.
+/// Returns the identity of the snapshot's rank. Any thread.
 JobRank job_rank_of(const Snapshot& snapshot);
 
 }  // namespace detail

@@ -54,14 +54,14 @@ std::vector<GroupWait> waits_of(const StepTimes& times) {
 
 namespace {
 
-/// What ranks of one stage spent.
+/// Times of one stage's ranks.
 struct StageTime {
   std::uint64_t ranks = 0;
   double steps_ns = 0;
   double busy_ns = 0;
 };
 
-/// Of all ranks that tell them; nothing if they differ.
+/// Returns the number that all reporting ranks share; nothing if they differ.
 std::optional<unsigned> common_micro_batches(const std::vector<JobRank>& ranks) {
   std::optional<unsigned> all;
   for (const JobRank& each : ranks) {

@@ -8,20 +8,20 @@
 #include <string>
 #include <string_view>
 
-// Rank records as bytes, without making RankRecords of them: in one pass, with no memory for a path. The bytes are
-// those that pack() of RankRecords makes.
+// Serialises rank records in one pass, without building RankRecords or allocating per path. The bytes equal those of
+// pack(RankRecord).
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// pack(record_of(snapshot)), as of this rank. Any thread.
+/// Returns pack(record_of(snapshot)) for the given rank. Any thread.
 std::string pack_record(const Snapshot& snapshot, std::uint32_t rank);
 
-/// Both together, as merge_into() adds them. Bytes may be anything: throws Error, which says what is wrong with them.
-/// Any thread.
+/// Merges two serialised records as merge_into() does. Throws takt::Error with the reason if bytes are invalid. Any
+/// thread.
 std::string merge_records(std::string_view a, std::string_view b);
 
-/// How many ranks are in it. Throws Error where it is none.
+/// Returns the number of ranks. Throws takt::Error if it is no record.
 std::uint64_t ranks_in(std::string_view record);
 
 }  // namespace detail

@@ -16,10 +16,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// Offsets in the header, which `kSealedAt` ends.
+/// Offsets in the header, which ends at `kSealedAt`.
 enum SealField : std::size_t { kSealVersionAt = 8, kSealCrcAt = 12, kSealLengthAt = 16, kSealedAt = 24 };
 
-/// Of all that is neither the name of the format nor the checksum itself.
+/// Covers everything except the magic and the checksum itself.
 std::uint32_t seal_checksum(std::string_view bytes) noexcept {
   const std::uint32_t started = crc32c(bytes.substr(kSealVersionAt, kSealCrcAt - kSealVersionAt));
   return crc32c(bytes.substr(kSealLengthAt), started);
@@ -41,25 +41,25 @@ std::string seal(const SealKind& kind, std::string_view values) {
 
 std::string_view unseal(const SealKind& kind, std::string_view bytes) {
   if (bytes.size() < kSealedAt || bytes.substr(0, kSealVersionAt) != kind.magic) {
-    refuse_bytes(kind, "these " + std::to_string(bytes.size()) + " bytes are none");
+    refuse_bytes(kind, "no valid header in " + std::to_string(bytes.size()) + " bytes");
   }
   const auto version = load<std::uint32_t>(bytes.data() + kSealVersionAt);
   if (version > kind.version) {
-    refuse_bytes(kind, "it has version " + std::to_string(version) + ", and this Takt reads versions up to " +
-                           std::to_string(kind.version) + "; read it with the Takt that wrote it, or a newer one");
+    refuse_bytes(kind, "it has version " + std::to_string(version) + ", but this Takt reads versions up to " +
+                           std::to_string(kind.version) + "; use the Takt that wrote it or a newer one");
   }
   const auto length = load<std::uint64_t>(bytes.data() + kSealLengthAt);
   if (length != bytes.size() - kSealedAt) {
-    refuse_bytes(kind, "it says that " + std::to_string(length) + " bytes follow its header, and there are " +
+    refuse_bytes(kind, "its header announces " + std::to_string(length) + " bytes, but the data has " +
                            std::to_string(bytes.size() - kSealedAt));
   }
   if (load<std::uint32_t>(bytes.data() + kSealCrcAt) != seal_checksum(bytes)) {
-    refuse_bytes(kind, "it is damaged, as its checksum tells");
+    refuse_bytes(kind, "it is damaged: the checksum does not match");
   }
   return bytes.substr(kSealedAt);
 }
 
-// A rank record as bytes, and back.
+// Serialisation of rank records.
 namespace {
 
 void write(Encoder& out, const Summary& summary) {

@@ -11,16 +11,16 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a kind of bytes that go to a file or to another rank begins with, and what errors call it.
+/// Header of one kind of bytes that are written to a file or sent to a rank.
 struct SealKind {
   std::string_view magic;  ///< 8 characters
-  std::uint32_t version;   ///< that is written; what has this or an earlier one is read
-  const char* name;        ///< "rank record"
+  std::uint32_t version;   ///< written version; this and earlier ones can be read
+  const char* name;        ///< for errors: "rank record"
 };
 
-/// The values behind a header: magic, version, CRC-32C of all that is neither magic nor the checksum, and length.
+/// Prepends a header: magic, version, CRC-32C of everything except magic and checksum, and length.
 std::string seal(const SealKind& kind, std::string_view values);
-/// The values in what seal() has made. Bytes may be anything: throws Error, which says what is wrong with them.
+/// Returns the values inside bytes of seal(). Throws takt::Error with the reason if they are invalid.
 std::string_view unseal(const SealKind& kind, std::string_view bytes);
 /// \throws takt::Error "<name>: <why>"
 [[noreturn]] void refuse_bytes(const SealKind& kind, const std::string& why);

@@ -22,7 +22,7 @@ RankComparison compare_ranks(const std::vector<RankOfJob>& ranks) {
   RankComparison comparison;
   const ComparedSteps compared = step_times_of(ranks);
   const StepTimes& times = compared.times;
-  if (times.ranks().empty()) { return comparison; }  // no rank has steps, or none were wanted
+  if (times.ranks().empty()) { return comparison; }  // no rank has steps, or none were requested
   for (RankVerdict& each : verdicts_of(times)) { comparison.findings.push_back(std::move(each.finding)); }
   std::vector<JobRank> who;
   who.reserve(ranks.size());
@@ -40,8 +40,8 @@ namespace {
 
 using RegionPlaces = std::map<JobRegion, std::size_t>;
 
-/// The place at which most ranks have most of their steps; of equally many the one with more steps, then the first by
-/// name, so that the order of ranks does not matter.
+/// Returns the path at which the most ranks have their main series. Ties go to the path with more steps, then to the
+/// first by name, so the order of ranks does not matter.
 std::string main_place(const std::vector<RankOfJob>& ranks) {
   struct Votes {
     std::size_t ranks = 0;
@@ -61,7 +61,7 @@ std::string main_place(const std::vector<RankOfJob>& ranks) {
   return max == votes.end() ? "" : max->first;
 }
 
-/// Each region's place among those of all ranks, to which new ones are added.
+/// Maps a rank's regions to indices into `all`, adding new ones.
 std::vector<std::size_t> match_regions(const std::vector<JobRegion>& of_rank, RegionPlaces& places,
                                        std::vector<JobRegion>& all) {
   std::vector<std::size_t> matched;
@@ -73,7 +73,7 @@ std::vector<std::size_t> match_regions(const std::vector<JobRegion>& of_rank, Re
   return matched;
 }
 
-/// The numbers of the steps that all have.
+/// Returns the numbers of the steps that all ranks have.
 std::vector<std::int64_t> common_steps(const std::vector<const RankSteps::Batches*>& all) {
   std::vector<std::int64_t> common;
   if (all.empty()) { return common; }
@@ -87,7 +87,7 @@ std::vector<std::int64_t> common_steps(const std::vector<const RankSteps::Batche
   return common;
 }
 
-/// Leaves out every second of `steps` until they are at most so many. Returns the stride that it has come to.
+/// Thins `steps` to at most `max` by doubling the stride. Returns the final stride.
 std::uint64_t thin_steps(std::vector<std::int64_t>& steps, std::size_t max, std::uint64_t stride) {
   while (steps.size() > max && stride < RankSteps::kMaxStride) {
     stride *= 2;
@@ -98,7 +98,7 @@ std::uint64_t thin_steps(std::vector<std::int64_t>& steps, std::size_t max, std:
   return stride;
 }
 
-/// What one rank says of its streams is worth nothing where another one does not.
+/// Stream data counts only if every rank has it.
 bool all_report_exposed(const std::vector<const RankSteps::Batches*>& batches, std::int64_t number) {
   return std::all_of(batches.begin(), batches.end(), [number](const auto* each) {
     return each->steps.at(number).exposed_ns != RankSteps::Step::kUnknown;
@@ -150,10 +150,10 @@ namespace {
 constexpr double kMinExcess = 0.03;
 constexpr double kStandardErrors = 6;
 constexpr double kDeviations = 4;
-constexpr std::size_t kRanksForDeviation = 8;  // fewer say too little of how ranks differ from each other
-constexpr std::size_t kMinPositive = 8;        // of ten; with fewer no mean reaches six standard errors
+constexpr std::size_t kRanksForDeviation = 8;  // fewer ranks do not show how ranks vary
+constexpr std::size_t kMinPositive = 8;        // of ten; with fewer, no mean reaches six standard errors
 
-/// By window, then by place in the group.
+/// Indexed by window, then by position in the group.
 std::vector<std::vector<double>> window_excesses(const StepTimes& times, const std::vector<std::size_t>& group) {
   std::vector<std::vector<double>> excesses(kStepWindows, std::vector<double>(group.size()));
   const double step_ns = times.job_ns() / static_cast<double>(times.steps());
@@ -164,7 +164,7 @@ std::vector<std::vector<double>> window_excesses(const StepTimes& times, const s
   for (std::vector<double>& window : excesses) {
     const std::vector<double> others = medians_of_others(window);
     for (std::size_t at = 0; at < group.size(); ++at) {
-      // Beside ranks that do nothing but wait it is the share of the step.
+      // If the others only wait, use the share of the step.
       window[at] = others[at] > 0 ? window[at] / others[at] - 1 : step_ns > 0 ? window[at] / step_ns : 0;
     }
   }
@@ -211,7 +211,7 @@ std::vector<RankExcess> excesses_of(const StepTimes& times, const std::vector<st
   for (std::size_t at = 0; at < group.size(); ++at) { excesses.push_back(excess_over(windows, at)); }
   for (std::size_t at = 0; at < group.size(); ++at) {
     RankExcess& each = excesses[at];
-    // The others' is looked for only where it can decide: of 100 000 ranks nearly all are done here.
+    // Computes the others' deviation only if it can decide: most of 100,000 ranks are done here.
     each.slow =
         each.mean > kMinExcess && each.mean > kStandardErrors * each.standard_error && each.positive >= kMinPositive;
     if (!each.slow || group.size() < kRanksForDeviation) { continue; }
@@ -241,7 +241,7 @@ double RankSpread::mean_ns() const noexcept {
 
 double RankSpread::stdev_ns() const noexcept {
   if (ranks < 2) { return 0.0; }
-  // In 64 bits of mantissa: totals that differ in the fifth figure still have six figures of a deviation.
+  // With a 64-bit mantissa, totals that differ in the fifth digit still give a deviation of six digits.
   const auto n = static_cast<long double>(ranks);
   const long double mean = static_cast<long double>(sum_ns) / n;
   const long double scatter = static_cast<long double>(squares) - mean * static_cast<long double>(sum_ns);
@@ -273,14 +273,14 @@ void merge_into(RankSpread& spread, const RankSpread& from) noexcept {
 
 namespace {
 
-constexpr double kWorthMore = 0.03;    // of the busy time, as for a rank's excess
-constexpr double kWorthSaying = 0.01;  // of the time of the job, of which ranks may be busy for a small part
+constexpr double kWorthMore = 0.03;    // minimum share of the busy time, as for a rank's excess
+constexpr double kWorthSaying = 0.01;  // minimum share of the job's time; ranks may be busy for only a small part of it
 constexpr double kTimesNoise = 2;
 constexpr double kHalfPi = 1.5707963267948966;
 
-/// Standard deviation of the logarithm of a rank's busy time within a window, of all ranks together. It comes from how
-/// each differs from the median of the others, in which what all of them meet in a step falls away; what lasts for a
-/// window adds nothing, and bursts hardly do.
+/// Returns the standard deviation of the logarithm of busy time within a window, pooled over ranks. Each rank is
+/// compared with the median of the others, which cancels effects common to all. Effects that last for a window do not
+/// contribute, and bursts hardly do.
 double log_noise(const StepTimes& times, const std::vector<std::size_t>& group) {
   std::vector<std::vector<double>> differences(group.size());  // by rank, then by step
   for (std::size_t step = 0; step < times.steps(); ++step) {
@@ -297,19 +297,18 @@ double log_noise(const StepTimes& times, const std::vector<std::size_t>& group) 
     const std::vector<double> found = window_distances(each);
     distances.insert(distances.end(), found.begin(), found.end());
   }
-  // The others' median has noise, too: pi / 2 / m of many values, and all of it of one.
+  // The others' median has noise, too: pi / 2 / m for many values, all of it for one.
   const double others = kHalfPi / (static_cast<double>(group.size()) - 2 + kHalfPi);
   return kMadToDeviation * median(std::move(distances)) / std::sqrt(1 + others);
 }
 
-/// The quantile of the standard normal distribution for `share` from 0.5 to 1: Abramowitz and Stegun 26.2.23, within
-/// 4.5e-4.
+/// Returns the standard normal quantile for `share` from 0.5 to 1: Abramowitz and Stegun 26.2.23, within 4.5e-4.
 double normal_quantile(double share) {
   const double t = std::sqrt(-2 * std::log(1 - share));
   return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 }
 
-/// The largest of `count` standard normal values, on average, by Blom's approximation.
+/// Returns the expected maximum of `count` standard normal values by Blom's approximation.
 double largest_of(std::size_t count) {
   const auto n = static_cast<double>(count);
   return normal_quantile((n - 0.375) / (n + 0.25));

@@ -17,7 +17,7 @@ std::size_t parts_of(std::size_t whole, std::size_t a_part) noexcept { return (w
 
 double share_above(double value, double usual) noexcept { return usual > 0 ? value / usual - 1 : 0; }
 
-/// Of the steps from `begin` to `end`, the busy time of each rank of the job.
+/// Returns the busy time of each rank in the steps [begin, end).
 std::vector<double> busy_between(const StepTimes& times, std::size_t begin, std::size_t end) {
   std::vector<double> busy(times.ranks().size());
   for (std::size_t rank = 0; rank < busy.size(); ++rank) {
@@ -26,7 +26,7 @@ std::vector<double> busy_between(const StepTimes& times, std::size_t begin, std:
   return busy;
 }
 
-/// By what share each rank lies above the median of its group.
+/// Returns each rank's relative excess over the median of its group.
 std::vector<double> excess_in_groups(const std::vector<double>& busy,
                                      const std::vector<std::vector<std::size_t>>& groups) {
   std::vector<double> excess(busy.size());

@@ -46,7 +46,7 @@ constexpr const char* kFurtherPaths = "(further paths)";
 
 std::uint64_t positive_ns(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
-/// "Forward/Attention": below the Batch.
+/// Returns the path below the Batch: "Forward/Attention".
 std::string name_below(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch) {
   std::string name;
   for (std::uint32_t at = path; at != batch && at < snapshot.paths.size(); at = snapshot.paths[at].parent) {
@@ -55,7 +55,7 @@ std::string name_below(const Snapshot& snapshot, std::uint32_t path, std::uint32
   return name;
 }
 
-/// What streams waited for data is the rank's own.
+/// Excludes waits for data, which are the rank's own.
 std::int64_t exposed_ns(const Snapshot& snapshot, const Row& row) {
   const bool on_streams =
       std::any_of(row.cells.begin(), row.cells.end(), [](const Cell& each) { return each.device_ns >= 0; });
@@ -75,7 +75,7 @@ std::size_t values_of_a_rank(std::size_t ranks) noexcept {
   return std::min(std::clamp<std::size_t>(kOfAll / count, 1U << 10U, 1U << 16U), kMaxComparedValues / count);
 }
 
-/// Numbers may all be odd, or all end in 1: so they are mixed first (the finalizer of MurmurHash3).
+/// Mixes the number first (the finalizer of MurmurHash3), because all numbers may be odd or end in 1.
 bool is_kept_step(std::int64_t number, std::uint64_t stride) noexcept {
   auto mixed = static_cast<std::uint64_t>(number);
   mixed = (mixed ^ (mixed >> 33U)) * 0xFF51AFD7ED558CCDU;
@@ -125,7 +125,7 @@ void RankSteps::thin() {
 }
 
 void RankSteps::add(const Snapshot& snapshot, const std::vector<Row>& rows) {
-  Named named;  // for this snapshot alone: the next one may be another's
+  Named named;  // valid for this snapshot only; the next may be of another rank
   for (const Row& row : rows) {
     if (row.series >= snapshot.series.size() || row.warmup) { continue; }
     if (row.series >= series_.size()) { series_.resize(row.series + std::size_t{1}); }
@@ -155,10 +155,10 @@ const RankSteps::Batches* RankSteps::batches_at(const std::string& path) const n
   return max;
 }
 
-// The steps of a rank as bytes: stride; regions: name, kind, whether on streams; series: path, rows, steps. A step has
-// its number, its length and its exposed wait, each as the difference to the step before; then 0 where its regions are
-// those of the step before, else one more than their number and their places; then what each took, as the difference to
-// the step before where the regions are the same. A value takes about three bytes so, of steps that are alike.
+// Encoding of a rank's steps: stride; regions (name, kind, on streams); series (path, rows, steps). A step has its
+// number, length and exposed wait, as differences to the previous step. Next is 0 if its regions equal the previous
+// step's, else their number plus one and their indices. Last are the region times, as differences if the regions are
+// equal. Similar steps take about three bytes per value.
 namespace {
 
 [[noreturn]] void refuse_steps(const char* why) { throw Error(std::string("steps of a rank: ") + why); }
@@ -201,7 +201,7 @@ void read_step(Decoder& in, RankSteps::Step& step, const RankSteps::Step& before
   if (count == 0) {
     step.regions = before.regions;
   } else {
-    if (count - 1 > in.left().size()) { refuse_steps("there are fewer bytes than values"); }
+    if (count - 1 > in.left().size()) { refuse_steps("fewer bytes than values"); }
     step.regions.resize(static_cast<std::size_t>(count - 1));
     for (auto& each : step.regions) { in.number(each.first); }
   }
@@ -212,7 +212,7 @@ void read_step(Decoder& in, RankSteps::Step& step, const RankSteps::Step& before
 
 }  // namespace
 
-/// Spells all of it, and reads it.
+/// Writes and reads the steps.
 class RankStepsBytes {
  public:
   static void spell_all(Encoder& out, const RankSteps& steps) {
@@ -243,7 +243,7 @@ class RankStepsBytes {
     in.number(steps.stride_);
     const std::uint64_t stride = steps.stride_;
     if (stride == 0 || (stride & (stride - 1)) != 0 || stride > RankSteps::kMaxStride) {
-      refuse_steps("their stride cannot be");
+      refuse_steps("invalid stride");
     }
     in.list(steps.regions_, [](Decoder& inner, JobRegion& region) {
       inner.text(region.name);
@@ -252,14 +252,14 @@ class RankStepsBytes {
     });
     for (const JobRegion& each : steps.regions_) {
       const auto place = static_cast<std::uint32_t>(steps.places_.size());
-      if (!steps.places_.emplace(each, place).second) { refuse_steps("a region comes twice"); }
+      if (!steps.places_.emplace(each, place).second) { refuse_steps("duplicate region"); }
     }
     in.list(steps.series_, [&steps](Decoder& inner, RankSteps::Batches& batches) {
       inner.text(batches.path);
       inner.number(batches.rows);
       read_steps(inner, batches, steps);
     });
-    if (!in.ok()) { refuse_steps("their bytes are cut off"); }
+    if (!in.ok()) { refuse_steps("truncated data"); }
     steps.max_values_ = steps.values_;
     return steps;
   }
@@ -268,13 +268,13 @@ class RankStepsBytes {
   static void read_steps(Decoder& in, RankSteps::Batches& batches, RankSteps& steps) {
     std::uint64_t count = 0;
     in.number(count);
-    if (count > batches.rows) { refuse_steps("there are more of them than there were"); }
+    if (count > batches.rows) { refuse_steps("more steps than rows"); }
     std::int64_t number = 0;
     const RankSteps::Step none;
     const RankSteps::Step* before = &none;
     for (std::uint64_t at = 0; in.ok() && at < count; ++at) {
       number = read_difference(in, number);
-      if (at != 0 && number <= batches.steps.rbegin()->first) { refuse_steps("they are not in order"); }
+      if (at != 0 && number <= batches.steps.rbegin()->first) { refuse_steps("steps are not in order"); }
       RankSteps::Step& step = batches.steps.emplace_hint(batches.steps.end(), number, RankSteps::Step())->second;
       read_step(in, step, *before);
       for (const auto& each : step.regions) {
@@ -296,7 +296,7 @@ std::string pack(const RankSteps& steps) {
 RankSteps unpack_steps(std::string_view bytes) {
   Decoder decoder(bytes);
   RankSteps steps = RankStepsBytes::read_all(decoder);
-  if (decoder.more()) { refuse_steps("more bytes follow"); }
+  if (decoder.more()) { refuse_steps("trailing bytes"); }
   return steps;
 }
 

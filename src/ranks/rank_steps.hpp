@@ -20,9 +20,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The steps of a run are cut into so many windows, one behind the other.
+/// Number of consecutive windows of a run.
 inline constexpr std::size_t kStepWindows = 10;
-/// From so many steps on ranks are compared: below, a window has no median worth the name.
+/// Minimum number of steps to compare ranks; with fewer, the windows have no meaningful median.
 inline constexpr std::size_t kMinComparedSteps = 3 * kStepWindows;
 
 /// The steps [first, last).
@@ -32,38 +32,38 @@ struct StepWindow {
 
   std::size_t steps() const noexcept { return last - first; }
 };
-/// Window `window`, from 0, of so many steps. Any thread.
+/// Returns window `window`, counted from 0, of a run with this number of steps. Any thread.
 constexpr StepWindow step_window(std::size_t window, std::size_t steps) noexcept {
   return {window * steps / kStepWindows, (window + 1) * steps / kStepWindows};
 }
 
-/// Of values by step, the median of each window. REQUIRES: kMinComparedSteps values. Any thread.
+/// Returns the median of each window of values per step. REQUIRES: kMinComparedSteps values. Any thread.
 std::vector<double> window_medians(const std::vector<double>& by_step);
-/// The distance of each value from the median of its window, widened by what the median of few values is too near to
-/// them. What lasts for a window is in none of them. REQUIRES: kMinComparedSteps values. Any thread.
+/// Returns each value's distance from its window's median, scaled up because the median of few values is too close to
+/// them. Effects that last for a window are not included. REQUIRES: kMinComparedSteps values. Any thread.
 std::vector<double> window_distances(const std::vector<double>& by_step);
 
-/// A rank among those that are compared.
+/// A rank in a comparison.
 struct JobRank {
   std::uint32_t number = 0;
   std::string host;
-  std::string group;  ///< "stage 2": it is compared with the ranks of the same group; empty: there are no groups
+  std::string group;  ///< "stage 2": ranks of equal groups are compared; empty if there are no groups
   int stage = kNoStage;
-  unsigned micro_batches = 0;  ///< as the rank tells; 0: it does not
+  unsigned micro_batches = 0;  ///< reported by the rank; 0 if it did not
 
   static constexpr int kNoStage = -1;
 };
 
-/// A region within a step. Its times are its own: what regions inside it took is left out. Where a region has work on
-/// streams, what the host took and what they took are two.
+/// A region within a step, with its own time, excluding inner regions. A region with work on streams has separate host
+/// and stream entries.
 struct JobRegion {
   std::string name;
   Kind kind = Kind::other;
-  bool on_stream = false;  ///< its stream spans, beside which the host does something else
+  bool on_stream = false;  ///< its stream spans, during which the host does something else
 
-  /// Whether a rank may spend its time there because others are late.
+  /// Returns true if a rank may spend time here because other ranks are late.
   bool waits() const noexcept { return kind == Kind::comm || kind == Kind::wait; }
-  /// For people.
+  /// Returns a printable name.
   std::string label() const { return on_stream ? name + " (on streams)" : name; }
 
   friend bool operator<(const JobRegion& a, const JobRegion& b) {
@@ -71,8 +71,8 @@ struct JobRegion {
   }
 };
 
-/// What each rank spent in each step that all of them have, in ns: the step itself, and its regions. Warm-up steps are
-/// left out by who fills it in. Ranks, regions and steps are named by their places. A value; one thread at a time.
+/// Time of each rank in each step that all ranks have, in ns, in total and per region. The caller excludes warm-up
+/// steps. Ranks, regions and steps are indices. Value type; not thread-safe.
 class StepTimes {
  public:
   StepTimes(std::vector<JobRank> ranks, std::vector<JobRegion> regions, std::size_t steps)
@@ -81,7 +81,7 @@ class StepTimes {
         steps_(steps),
         ns_(layers(regions_.size()) * ranks_.size() * steps) {}
 
-  /// How many times are kept of a rank's step.
+  /// Number of times that are kept per rank and step.
   static constexpr std::size_t layers(std::size_t regions) noexcept { return regions + 2; }
 
   const std::vector<JobRank>& ranks() const noexcept { return ranks_; }
@@ -96,13 +96,13 @@ class StepTimes {
   std::uint64_t region_ns(std::size_t region, std::size_t rank, std::size_t step) const noexcept {
     return at(region, rank, step);
   }
-  /// For how long streams stood still until others had come; 0 where that is not known of each rank.
+  /// Time that streams were stalled waiting for other ranks; 0 if it is not known for every rank.
   std::uint64_t& exposed_ns(std::size_t rank, std::size_t step) noexcept { return at(regions_.size() + 1, rank, step); }
   std::uint64_t exposed_ns(std::size_t rank, std::size_t step) const noexcept {
     return at(regions_.size() + 1, rank, step);
   }
-  /// The step less its waiting: that of the host or that of streams, whichever is longer, as a host may wait while a
-  /// stream does. 0 where they say that they waited longer than the step took.
+  /// Returns the step's time minus its waiting. Host and stream waits may overlap, so the longer one counts. 0 if the
+  /// reported waiting exceeds the step.
   std::uint64_t busy_ns(std::size_t rank, std::size_t step) const noexcept {
     const std::uint64_t host = host_ns(rank, step, [](const JobRegion& region) { return region.waits(); });
     return less(step_ns(rank, step), std::max(host, exposed_ns(rank, step)));
@@ -112,11 +112,11 @@ class StepTimes {
     for (std::size_t step = 0; step < steps_; ++step) { busy.push_back(static_cast<double>(busy_ns(rank, step))); }
     return busy;
   }
-  /// The step less all its regions.
+  /// Returns the step's time minus all its regions.
   std::uint64_t rest_ns(std::size_t rank, std::size_t step) const noexcept {
     return less(step_ns(rank, step), host_ns(rank, step, [](const JobRegion&) { return true; }));
   }
-  /// How long the steps took on the rank that took longest: the time of the job.
+  /// Returns the total time of the slowest rank: the time of the job.
   double job_ns() const noexcept {
     std::uint64_t longest = 0;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -131,7 +131,7 @@ class StepTimes {
   static std::uint64_t less(std::uint64_t whole, std::uint64_t taken) noexcept {
     return taken < whole ? whole - taken : 0;
   }
-  /// What the host took in regions.
+  /// Sums host time over the selected regions.
   template <class Which>
   std::uint64_t host_ns(std::size_t rank, std::size_t step, Which which) const noexcept {
     std::uint64_t taken = 0;
@@ -154,58 +154,57 @@ class StepTimes {
   std::vector<JobRank> ranks_;
   std::vector<JobRegion> regions_;
   std::size_t steps_ = 0;
-  std::vector<std::uint64_t> ns_;  // by region, then the steps themselves, then what streams waited
+  std::vector<std::uint64_t> ns_;  // by region, then the steps, then the stream waits
 };
 
-/// The steps of one rank, taken from its rows as they come by. Of many about every second, fourth, eighth and so on
-/// stays, chosen by its number alone, so that all ranks keep the same ones. Warm-up is left out. A value; one thread at
-/// a time.
+/// Steps of one rank, collected from its rows as they arrive. If there are many, about every second, fourth or eighth
+/// (and so on) is kept, selected by number alone so that all ranks keep the same ones. Warm-up is excluded. Value type;
+/// not thread-safe.
 class RankSteps {
  public:
-  /// What regions took themselves, in ns, by their place in regions().
+  /// Own times of regions in ns, by index into regions().
   using Regions = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
   struct Step {
     static constexpr std::int64_t kUnknown = -1;
 
     std::uint64_t ns = 0;
-    /// For how long streams stood still until others had come: what regions of Kind::wait say on them, but for waits
-    /// for data, which are the rank's own. kUnknown: there is work on streams, and none of them says so, or values are
-    /// missing.
+    /// Time that streams were stalled waiting for other ranks: their Kind::wait regions, except waits for data, which
+    /// are the rank's own. kUnknown if work on streams has no such region or values are missing.
     std::int64_t exposed_ns = 0;
     Regions regions;
 
-    /// What it counts against the bound: itself and each of its regions.
+    /// Number of values that count against the limit: the step and its regions.
     std::size_t values() const noexcept { return 1 + regions.size(); }
   };
-  /// The outermost Batches at one place on one thread.
+  /// Outermost Batches at one path on one thread.
   struct Batches {
     std::string path;
     std::uint64_t rows = 0;
-    std::map<std::int64_t, Step> steps;  ///< by number; of equal ones the first
+    std::map<std::int64_t, Step> steps;  ///< by number; the first of equal ones
   };
-  /// No stride is larger. A rank of which a single step is beyond the bound keeps none, and says this stride.
+  /// Maximum stride. A rank with a single step above the limit keeps none and reports this stride.
   static constexpr std::uint64_t kMaxStride = std::uint64_t{1} << 62U;
 
-  /// Keeps at most so many values of all its series together.
+  /// Keeps at most max_values values over all series.
   explicit RankSteps(std::size_t max_values = 1) : max_values_(max_values) {}
 
-  /// Takes the rows of a snapshot of the rank.
+  /// Adds the rows of a snapshot of the rank.
   void add(const Snapshot& snapshot) { add(snapshot, snapshot.rows); }
-  /// Takes rows that belong to the snapshot.
+  /// Adds rows that belong to the snapshot.
   void add(const Snapshot& snapshot, const std::vector<Row>& rows);
 
-  /// The series with most rows; nullptr: there are no rows.
+  /// Returns the series with the most rows; nullptr if there are no rows.
   const Batches* main_batches() const noexcept;
-  /// Of the series at that place the one with most rows; nullptr: there are no rows.
+  /// Returns the series with the most rows at that path; nullptr if there are no rows.
   const Batches* batches_at(const std::string& path) const noexcept;
-  /// A power of two: about one step in so many is kept.
+  /// A power of two: about one in `stride` steps is kept.
   std::uint64_t stride() const noexcept { return stride_; }
   std::size_t values() const noexcept { return values_; }
   const std::vector<JobRegion>& regions() const noexcept { return regions_; }
   const std::vector<Batches>& series() const noexcept { return series_; }
 
  private:
-  friend class RankStepsBytes;                                                            // spells and reads all of it
+  friend class RankStepsBytes;                                                            // serialises and reads it
   using Named = std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::uint32_t>;  // by path, Batch, on_stream
 
   std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, bool on_stream);
@@ -217,41 +216,42 @@ class RankSteps {
   std::uint64_t stride_ = 1;
   std::vector<Batches> series_;
   std::vector<JobRegion> regions_;
-  std::map<JobRegion, std::uint32_t> places_;  // of regions
+  std::map<JobRegion, std::uint32_t> places_;  // region indices
 };
 
-/// The steps as bytes. Equal steps give equal bytes. Any thread.
+/// Serialises the steps. Equal steps give equal bytes. Any thread.
 std::string pack(const RankSteps& steps);
-/// What pack() has made, for comparing. Bytes may be anything: throws Error, which says what is wrong with them.
+/// Reads bytes of pack() for comparison. Throws takt::Error with the reason if they are invalid.
 RankSteps unpack_steps(std::string_view bytes);
 
-/// Ranks x steps x (regions + 2) of a comparison are at most so many.
+/// Maximum of ranks x steps x (regions + 2) in a comparison.
 inline constexpr std::size_t kMaxComparedValues = std::size_t{1} << 25U;
 
-/// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each as long as that is not beyond
-/// kMaxComparedValues of all, and 2^16 at most.
+/// Returns the maximum number of values per rank: 2^23 divided by the ranks, at least 2^10 while the total is within
+/// kMaxComparedValues, at most 2^16.
 std::size_t values_of_a_rank(std::size_t ranks) noexcept;
 
-/// Whether a step of that number is among those of which about one in `stride` is kept. REQUIRES: a power of two.
+/// Returns true if the step is among the about one in `stride` that are kept. REQUIRES: a power of two.
 bool is_kept_step(std::int64_t number, std::uint64_t stride) noexcept;
 
-/// Who a rank is among those that are compared, and its steps.
+/// Identity and steps of a rank to compare.
 struct RankOfJob {
   JobRank who;
   const RankSteps* steps;
 };
 
-/// What the comparison of ranks rests on.
+/// Input of a rank comparison.
 struct ComparedSteps {
   StepTimes times;
-  std::uint64_t every = 1;    ///< about one step in so many is in it
-  std::size_t left_out = 0;   ///< ranks that are not
-  std::size_t unexposed = 0;  ///< steps in which some rank does not say for how long its streams waited: none counts
+  std::uint64_t every = 1;            ///< about one step in `every` is used
+  std::size_t left_out = 0;           ///< number of excluded ranks
+  std::size_t unexposed = 0;          ///< steps in which a rank lacks stream waits: no stream waits count there
   std::vector<std::int64_t> numbers;  ///< of its steps, ascending
 };
 
-/// The steps that all these ranks have at the place where most ranks have most steps. Ranks without rows there are left
-/// out. Of steps that make more than `max_values`, every second, fourth and so on is taken. None in common: 0 steps.
+/// Returns the steps that these ranks have in common, at the path where the most ranks have their main series. Ranks
+/// without rows there are excluded. If there are more than `max_values` values, only every second, fourth or eighth
+/// (and so on) is used. 0 steps if none are in common.
 ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t max_values = kMaxComparedValues);
 
 }  // namespace detail

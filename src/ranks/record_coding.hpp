@@ -10,9 +10,9 @@
 #include <string_view>
 #include <type_traits>
 
-// The bytes of a rank record. Behind the header stand, each value as in base/encoding.hpp: the spread of the wall
-// times, the number of paths, and these in the order of their names: name, kind, Summary and spread of the host;
-// whether there is a device; Summary and spread of that. One function spells and reads each part.
+// Encoding of a rank record. After the header, encoded as in base/encoding.hpp: the spread of wall times, the number of
+// paths, then the paths sorted by name. Each path has name, kind, host Summary and spread, a device flag, device
+// Summary and spread. One function writes and reads each part.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -20,9 +20,9 @@ namespace detail {
 inline constexpr SealKind kRankSeal = {"TAKTRANK", 1, "rank record"};
 
 [[noreturn]] inline void refuse_record(const char* why) { refuse_bytes(kRankSeal, why); }
-[[noreturn]] inline void refuse_counts() { refuse_record("it holds a histogram that cannot be"); }
+[[noreturn]] inline void refuse_counts() { refuse_record("it has an invalid histogram"); }
 [[noreturn]] inline void refuse_order() { refuse_record("its paths are not in order"); }
-[[noreturn]] inline void refuse_values() { refuse_record("its values are not those of a rank record"); }
+[[noreturn]] inline void refuse_values() { refuse_record("its values are invalid"); }
 
 template <class Coder, class Number>
 void visit_wide(Coder& coder, Number& wide) {
@@ -33,7 +33,7 @@ void visit_wide(Coder& coder, Number& wide) {
   if constexpr (!std::is_const_v<Number>) { wide = (static_cast<Wide>(high) << 64U) | low; }
 }
 
-/// \param numbers SummaryScalars, which have all of a Summary but its histogram.
+/// \param numbers SummaryScalars: all of a Summary except its histogram.
 /// \param counts of that histogram, as in base/summary_coding.hpp.
 template <class Coder, class Numbers>
 void visit_summary(Coder& coder, Numbers& numbers, std::string_view& counts) {
@@ -45,7 +45,7 @@ void visit_summary(Coder& coder, Numbers& numbers, std::string_view& counts) {
   coder.text(counts);
 }
 
-/// What a RankSpread holds; `unbinned` and `counts` are of its histogram.
+/// Visits the fields of a RankSpread; `unbinned` and `counts` belong to its histogram.
 template <class Coder, class Spread>
 void visit_spread(Coder& coder, Spread& spread, std::uint64_t& unbinned, std::string_view& counts) {
   coder.number(spread.ranks);

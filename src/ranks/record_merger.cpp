@@ -13,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// Reads the paths of a record one after the other.
+/// Reads the paths of a record in order.
 class RecordReader {
  public:
   explicit RecordReader(std::string_view record) : decoder_(unseal(kRankSeal, record)) {}
@@ -24,11 +24,11 @@ class RecordReader {
     next();
   }
   bool has_path() const noexcept { return has_path_; }
-  /// The number of names, and these.
+  /// Encoded number of names, and the names.
   std::string_view spelled_name() const noexcept { return spelled_; }
   const std::vector<std::string_view>& name() const noexcept { return name_; }
 
-  /// REQUIRES: the values of the path before are read.
+  /// Advances to the next path. REQUIRES: all values of the current path have been read.
   void next() {
     has_path_ = decoder_.ok() && left_ != 0;
     if (!has_path_) {
@@ -54,7 +54,7 @@ class RecordReader {
   std::vector<std::string_view> before_;
 };
 
-/// Adds two records.
+/// Merges two records.
 class RecordMerger {
  public:
   RecordMerger(std::string_view a, std::string_view b) : a_(a), b_(b) {}
@@ -79,7 +79,7 @@ class RecordMerger {
   }
 
  private:
-  /// Which one has the path that is next: below 0 a_, above 0 b_, 0 both.
+  /// Returns which record has the next path: < 0 for a_, > 0 for b_, 0 for both.
   int order_of_next() const {
     if (!a_.has_path()) { return 1; }
     if (!b_.has_path()) { return -1; }
@@ -91,11 +91,11 @@ class RecordMerger {
     const std::string_view name = from.spelled_name();
     const std::string_view values = from.values().left();
     pass_over(from.values());
-    // They stand one behind the other.
+    // Name and values are contiguous.
     out_.append(name.data(), name.size() + values.size() - from.values().left().size());
     from.next();
   }
-  /// One path.
+  /// Skips one path.
   static void pass_over(Decoder& in) {
     Kind kind = Kind::other;
     in.kind(kind);
@@ -154,7 +154,7 @@ class RecordMerger {
     std::string_view counts = added(a, b);
     visit_spread(encoder_, spread_, unbinned, counts);
   }
-  /// One may have none.
+  /// Adds the device parts, which either record may lack.
   void add_devices() {
     bool one = false;
     bool other = false;
@@ -180,7 +180,7 @@ class RecordMerger {
   std::string out_;
   Encoder encoder_{out_};
   std::string counts_;
-  // Without their histograms, whose counts are added as bytes.
+  // Without histograms, whose counts are added as bytes.
   Summary sum_;
   Summary more_;
   RankSpread spread_;

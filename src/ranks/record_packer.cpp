@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// Spells the record of one rank. Places that differ in their kind alone are one.
+/// Serialises the record of one rank. Paths that differ only in their kind are merged.
 class RecordPacker {
  public:
   RecordPacker(const Snapshot& snapshot, std::uint32_t rank, std::string& out)
@@ -25,7 +25,7 @@ class RecordPacker {
   }
 
  private:
-  /// Paths with one name below one place: [begin, end) of arranged_.
+  /// Sibling paths with one name: [begin, end) of arranged_.
   struct Place {
     std::size_t begin;
     std::size_t end;
@@ -48,11 +48,11 @@ class RecordPacker {
                      children_.begin() + static_cast<std::ptrdiff_t>(first_[path + 1]));
   }
 
-  /// By name, an outer place before those inside it. Places may be nested deep: nothing here calls itself.
+  /// Adds paths by name, outer ones first. Not recursive, because paths may be nested deeply.
   void add_paths() {
     std::string spelled;
     std::uint64_t count = 0;
-    out_.swap(spelled);  // their number comes first
+    out_.swap(spelled);  // the number of paths is written first
     std::vector<Place> waiting;
     arranged_.reserve(paths_.size());
     arrange_children_of(top());
@@ -70,7 +70,7 @@ class RecordPacker {
     encoder_.number(count);
     out_ += spelled;
   }
-  /// The places among those that were arranged last, from `begin` on; the first one is next.
+  /// Pushes the most recently arranged places, from `begin` on, so that the first is popped first.
   void wait_for(std::size_t begin, std::size_t depth, std::vector<Place>& waiting) {
     const auto from = arranged_.begin() + static_cast<std::ptrdiff_t>(begin);
     std::sort(from, arranged_.end(), [this](std::uint32_t a, std::uint32_t b) {
@@ -103,7 +103,7 @@ class RecordPacker {
     }
     spell(kind, host, device, open_ns_of(place));
   }
-  /// Of regions that have not ended.
+  /// Returns the time of regions that have not ended.
   std::uint64_t open_ns_of(const Place& place) const noexcept {
     std::uint64_t sum = 0;
     for (std::size_t at = place.begin; at < place.end; ++at) {
@@ -127,7 +127,7 @@ class RecordPacker {
     visit_summary(encoder_, numbers, counts);
     spell_total(bounded_sum(summary.total_ns(), open_ns));
   }
-  /// A spread of this rank alone.
+  /// Writes a spread of this rank alone.
   void spell_total(std::uint64_t ns) {
     RankSpread& spread = spread_;
     spread.ranks = 1;
@@ -145,11 +145,11 @@ class RecordPacker {
   const std::uint32_t rank_;
   std::string& out_;
   Encoder encoder_{out_};
-  std::vector<std::size_t> first_;  // of each path's children, and of those at the top; as indices of children_
+  std::vector<std::size_t> first_;  // start of each path's children in children_; top() is the top level
   std::vector<std::uint32_t> children_;
   std::vector<std::uint32_t> arranged_;
-  std::string names_;              // spelled, of the place and those around it
-  std::vector<std::size_t> ends_;  // of each in names_
+  std::string names_;              // encoded names of the path and its ancestors
+  std::vector<std::size_t> ends_;  // end of each in names_
   RankSpread spread_;
 };
 

@@ -16,7 +16,7 @@ constexpr double kMinShare = 0.03;
 constexpr double kMinErrors = 6;
 constexpr std::size_t kMinAgree = 8;  // of ten windows
 
-/// By how much each rank of the group takes longer in a region than the others, in a step; 0 where that does not last.
+/// Mean excess of each rank in a region over the others, per step; 0 if it does not last.
 class LongerRanks {
  public:
   LongerRanks(std::size_t ranks, double min_ns) : min_ns_(min_ns), sums_(ranks), squares_(ranks), above_(ranks) {}
@@ -70,7 +70,7 @@ bool has_waited(const StepTimes& times, std::size_t rank) noexcept {
   return false;
 }
 
-/// What the ranks are busy for in a step, by the median.
+/// Returns the median busy time of a step.
 double usual_busy_ns(const StepTimes& times, const std::vector<std::size_t>& group) {
   std::vector<double> medians;
   medians.reserve(group.size());

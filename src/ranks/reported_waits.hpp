@@ -13,25 +13,25 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// Ranks that wait for each other have steps of one length. Which of them is late can be seen only where regions of kind
-// comm or wait hold the waiting. Any thread.
+// Ranks that wait for each other have equally long steps. The late rank is visible only if comm or wait regions contain
+// the waiting. Any thread.
 
-/// Whether any rank, or any of a group, has waited in such a region, or on a stream, in a step that is compared.
+/// Returns true if any rank (of the group) waited in such a region, or on a stream, in a compared step.
 bool tells_waits(const StepTimes& times) noexcept;
 bool tells_waits(const StepTimes& times, const std::vector<std::size_t>& group) noexcept;
 
-/// A rank that lastingly takes longer than the others in one region, which they make up for in another one, so that all
-/// are busy for as long: they may wait in there, as data-parallel training does inside Backward.
+/// A rank that takes longer in one region throughout the run, while the others spend that time in another one, so that
+/// all are equally busy. The others may wait in there, as data-parallel training does inside Backward.
 struct HiddenWait {
-  std::size_t rank = 0;  ///< place
-  std::string region;    ///< in which it takes longer; empty: outside all regions
-  double ns = 0;         ///< in a step; 0: there is none
-  std::string others;    ///< in which the others do, by most
-  double others_ns = 0;  ///< in a step, half of `ns` or more
+  std::size_t rank = 0;  ///< index
+  std::string region;    ///< where the rank takes longer; empty: outside all regions
+  double ns = 0;         ///< per step; 0 if there is none
+  std::string others;    ///< where the others spend the most of that time
+  double others_ns = 0;  ///< per step, at least half of `ns`
 };
 
-/// The one with the longest `ns`. A difference counts from 3 % of the busy time on, where it is above 6 standard errors
-/// over ten windows and 8 of them have its sign. REQUIRES: two ranks or more, and kMinComparedSteps.
+/// Returns the one with the largest `ns`. A difference counts if it is at least 3 % of the busy time, above 6 standard
+/// errors over ten windows, and has the same sign in 8 of them. REQUIRES: at least two ranks and kMinComparedSteps.
 HiddenWait hidden_wait_of(const StepTimes& times, const std::vector<std::size_t>& group);
 
 }  // namespace detail

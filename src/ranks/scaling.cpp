@@ -9,7 +9,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr double kSameItems = 0.01;  // the last step of an epoch may be short
+constexpr double kSameItems = 0.01;  // tolerance: the last step of an epoch may be short
 
 double items_a_step(const ScalingRun& run) noexcept { return ratio(run.items, static_cast<double>(run.steps)); }
 double items_a_rank(const ScalingRun& run) noexcept { return ratio(items_a_step(run), static_cast<double>(run.ranks)); }
@@ -26,7 +26,7 @@ Scaling scaling_of(const std::vector<ScalingRun>& runs) {
     weak = weak && are_same(items_a_rank(each), items_a_rank(first));
     strong = strong && are_same(items_a_step(each), items_a_step(first));
   }
-  if (weak == strong) { return Scaling::unclear; }  // both: there is one size alone
+  if (weak == strong) { return Scaling::unclear; }  // both: all runs have the same size
   return weak ? Scaling::weak : Scaling::strong;
 }
 

@@ -17,10 +17,10 @@ namespace detail {
 namespace {
 
 constexpr double kUsualWindowDeviations = 2.5;
-/// Half the width of a 95 % interval in standard errors, by Student's t with kStepWindows - 1 degrees of freedom.
+/// Half the width of a 95 % interval, in standard errors: Student's t with kStepWindows - 1 degrees of freedom.
 constexpr double kHalfInterval = 2.262;
 
-/// The ranks that are slow, and those that they are compared with.
+/// The slow ranks and the others.
 struct Sides {
   std::vector<std::size_t> slow;
   std::vector<std::size_t> others;
@@ -42,7 +42,7 @@ double median_over(const std::vector<std::size_t>& ranks, Value value) {
   return median(std::move(values));
 }
 
-/// By step: by how much the slow ranks take longer than the others, each side by its median. `value` is called with
+/// Returns for each step the excess of the slow ranks over the others, each side by its median. `value` is called with
 /// rank and step.
 template <class Value>
 std::vector<double> differences(const StepTimes& times, const Sides& sides, Value value) {
@@ -54,8 +54,8 @@ std::vector<double> differences(const StepTimes& times, const Sides& sides, Valu
   return longer;
 }
 
-/// Where something else strikes a step, of either side, it counts with what is usual at most: single steps of many
-/// times the length would make the sum one of chance. Times without any noise stay as they are.
+/// Caps outliers on both sides at the usual range, because a few extremely long steps would dominate the sum. Times
+/// without noise stay unchanged.
 std::vector<double> usual(std::vector<double> longer) {
   const std::vector<double> medians = window_medians(longer);
   const double bound = kUsualWindowDeviations * kMadToDeviation * median(window_distances(longer));
@@ -69,7 +69,7 @@ std::vector<double> usual(std::vector<double> longer) {
   return longer;
 }
 
-/// The interval comes from windows: the noise of steps that follow each other is alike.
+/// The interval comes from windows because the noise of consecutive steps is correlated.
 Cost cost_of(const std::vector<double>& longer, double job_ns) {
   constexpr auto n = static_cast<double>(kStepWindows);
   const std::vector<double> counted = usual(longer);
@@ -80,7 +80,7 @@ Cost cost_of(const std::vector<double>& longer, double job_ns) {
     const StepWindow steps = step_window(window, counted.size());
     double sum = 0;
     for (std::size_t step = steps.first; step < steps.last; ++step) { sum += counted[step]; }
-    // Windows differ by a step in length; each speaks for a tenth of the run.
+    // Window lengths differ by a step; each counts as a tenth of the run.
     sum *= static_cast<double>(counted.size()) / n / static_cast<double>(steps.steps());
     squares += (sum - cost.ns / n) * (sum - cost.ns / n);
   }
@@ -91,7 +91,7 @@ Cost cost_of(const std::vector<double>& longer, double job_ns) {
   return cost;
 }
 
-/// What lasts in all steps together, without those in which something else struck.
+/// Returns the lasting part of the difference over all steps, without outliers.
 double lasting(const std::vector<double>& longer) {
   double sum = 0;
   for (const double each : window_medians(longer)) { sum += each; }
@@ -105,7 +105,7 @@ void note_region(SlowRank& slowdown, const std::string& name, const std::vector<
       static_cast<std::size_t>(std::count_if(longer.begin(), longer.end(), [](double each) { return each > 0; }));
 }
 
-/// The busy region that is longer by most time, and the waiting one that is shorter by most.
+/// Finds the busy region with the largest excess and the waiting region that is shortest in comparison.
 void find_regions(const StepTimes& times, const Sides& sides, SlowRank& slowdown) {
   const std::vector<double> rest =
       differences(times, sides, [&](std::size_t rank, std::size_t step) { return times.rest_ns(rank, step); });
@@ -128,7 +128,7 @@ void find_regions(const StepTimes& times, const Sides& sides, SlowRank& slowdown
   }
 }
 
-/// Whether the slow ranks are a host rather than ranks of their own.
+/// Returns true if the slow ranks are one host's.
 bool is_whole_host(const StepTimes& times, const std::vector<std::size_t>& group,
                    const std::vector<std::size_t>& slow) {
   const std::string& host = times.ranks()[slow.front()].host;
@@ -180,7 +180,7 @@ RankVerdict verdict_of(const StepTimes& times, const std::vector<std::size_t>& g
   return verdict;
 }
 
-/// What stands first: slow ranks, the dearest first, then imbalance, then all else.
+/// Sort key: slow ranks by cost, then imbalance, then the rest.
 std::pair<int, double> order_of_verdict(const RankVerdict& verdict) {
   if (verdict.state == RanksAre::slowed) { return {0, -verdict.slowdown.cost.ns}; }
   if (verdict.state == RanksAre::imbalanced) { return {1, -verdict.imbalance.ns}; }
@@ -197,7 +197,7 @@ std::vector<RankVerdict> verdicts_of(const StepTimes& times) {
 
 namespace {
 
-constexpr std::size_t kMaxNamedRanks = 8;  // more are counted
+constexpr std::size_t kMaxNamedRanks = 8;  // more are only counted
 constexpr std::size_t kNameColumns = 60;
 
 std::string shown(const std::string& name) { return fit_end(printable(name), kNameColumns); }
@@ -223,9 +223,9 @@ std::string of_group(const RankVerdict& verdict) { return verdict.group.empty() 
 std::string slow_sentence(const StepTimes& times, const RankVerdict& verdict) {
   const SlowRank& slow = verdict.slowdown;
   const bool several = slow.ranks.size() > 1 && !slow.whole_host;
-  const std::string region = slow.region.empty() ? "what is in no region" : shown(slow.region);
+  const std::string region = slow.region.empty() ? "time outside regions" : shown(slow.region);
   const char* const plural = several ? "" : "s";
-  // That the others wait for it, only their waiting shows.
+  // Only reported waits show that the others wait for it.
   const std::string does = verdict.tells_waits
                                ? detail::format("make{} the others{} wait", plural, of_group(verdict))
                                : detail::format("take{} longer than the others{}", plural, of_group(verdict));
@@ -239,14 +239,14 @@ std::string slow_sentence(const StepTimes& times, const RankVerdict& verdict) {
 std::string imbalance_sentence(const StepTimes& times, const RankVerdict& verdict) {
   const Imbalance& imbalance = verdict.imbalance;
   return detail::format(
-      "the ranks{} take turns: each step waits for its slowest rank, {} of {} in all, where noise alone gives about "
-      "{}, and no rank is it "
-      "for long. Rank {} is it most often, in {} of {} steps.",
+      "the ranks{} take turns: each step waits for its slowest rank, {} of {} in total (noise alone: about "
+      "{}), and no rank is slowest "
+      "for long. Rank {} is slowest most often, in {} of {} steps.",
       of_group(verdict), human_time(imbalance.ns), human_time(times.job_ns()), human_time(imbalance.noise_ns),
       times.ranks()[imbalance.slowest].number, imbalance.slowest_steps, times.steps());
 }
 
-/// Place in the verdict's ranks of the one with the largest excess.
+/// Returns the position in the verdict's ranks of the largest excess.
 std::size_t busiest(const RankVerdict& verdict) {
   const auto max = std::max_element(verdict.excesses.begin(), verdict.excesses.end(),
                                     [](const RankExcess& a, const RankExcess& b) { return a.mean < b.mean; });
@@ -262,20 +262,20 @@ std::string alike_sentence(const StepTimes& times, const RankVerdict& verdict) {
 }
 
 std::string unreported_sentence(const StepTimes& times, const RankVerdict& verdict) {
-  constexpr const char* kCure = "A Scope of takt::Comm around what waits for other ranks tells";
+  constexpr const char* kCure = "Add a takt::Comm Scope around code that waits for other ranks";
   if (verdict.imbalance.busy_ns <= 0) {
-    return detail::format("the ranks{} are not compared: most of them did nothing but wait", of_group(verdict));
+    return detail::format("the ranks{} are not compared: most of them only waited", of_group(verdict));
   }
   if (!verdict.tells_waits) {
     return detail::format(
-        "who makes whom wait{} is not known: no region of kind comm or wait is in a step, and ranks that wait for each "
-        "other have steps of one length. {}",
+        "waits between ranks{} are unknown: no step has a region of kind comm or wait, and ranks that wait for each "
+        "other have equally long steps. {}",
         verdict.group.empty() ? "" : " in " + shown(verdict.group), kCure);
   }
-  const auto name = [](const std::string& region) { return region.empty() ? "what is in no region" : shown(region); };
+  const auto name = [](const std::string& region) { return region.empty() ? "time outside regions" : shown(region); };
   const HiddenWait& hidden = verdict.hidden;
   return detail::format(
-      "who makes whom wait{} is not known: {} takes {} longer on rank {}, and {} {} less, so that the others may wait "
+      "waits between ranks{} are unknown: {} takes {} longer on rank {}, and {} {} less, so the others may wait "
       "there. {}",
       verdict.group.empty() ? "" : " in " + shown(verdict.group), name(hidden.region), human_time(hidden.ns),
       times.ranks()[hidden.rank].number, name(hidden.others), human_time(hidden.others_ns), kCure);
@@ -292,13 +292,13 @@ std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
     case RanksAre::unreported:
       return unreported_sentence(times, verdict);
     case RanksAre::too_short:
-      return detail::format("the ranks{} are not compared: {} steps are too few, it takes {}", of_group(verdict),
+      return detail::format("the ranks{} are not compared: {} steps are too few, {} are needed", of_group(verdict),
                             times.steps(), kMinComparedSteps);
     case RanksAre::alone:
       break;
   }
-  return detail::format("rank {} is compared with nobody: it is the only one{}",
-                        times.ranks()[verdict.ranks.front()].number, of_group(verdict));
+  return detail::format("rank {} is not compared: it is the only one{}", times.ranks()[verdict.ranks.front()].number,
+                        of_group(verdict));
 }
 
 const char* id_of_verdict(const RankVerdict& verdict) {

@@ -15,44 +15,45 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How the ranks of a group stand to each other.
+/// Result of comparing the ranks of a group.
 enum class RanksAre {
-  slowed,      ///< one or several make the others wait
-  imbalanced,  ///< steps wait for their slowest rank by more than noise explains, and no rank stands out
+  slowed,      ///< one or several ranks make the others wait
+  imbalanced,  ///< steps wait for their slowest rank beyond noise, but no rank stands out
   alike,
-  unreported,  ///< no region tells where they wait for each other
-  too_short,   ///< there are fewer steps than it takes
-  alone        ///< one rank, that none can be compared with
+  unreported,  ///< no region records where they wait for each other
+  too_short,   ///< fewer steps than needed
+  alone        ///< a single rank, so nothing to compare
 };
 
-/// What slow ranks do to the others of their group.
+/// Effect of slow ranks on their group.
 struct SlowRank {
-  std::vector<std::size_t> ranks;  ///< places, ascending; empty: nobody is slow
-  bool whole_host = false;         ///< several, all of one host, more than half of its ranks; and there are other hosts
-  std::string region;              ///< in which they are longer by most; empty: outside all regions
-  double longer_ns = 0;            ///< in a step, by its median
-  std::size_t longer_steps = 0;    ///< steps in which they are longer there
+  std::vector<std::size_t> ranks;  ///< indices, ascending; empty if no rank is slow
+  bool whole_host = false;         ///< several ranks of one host, more than half of its ranks, and other hosts exist
+  std::string region;              ///< where they are longest over the others; empty: outside all regions
+  double longer_ns = 0;            ///< per step, median
+  std::size_t longer_steps = 0;    ///< number of steps in which they are longer there
   std::string others_wait_in;      ///< empty: in no region
   Cost cost;
 };
 
-/// Who makes whom wait in one group of ranks.
+/// Verdict on one group of ranks.
 struct RankVerdict {
   RanksAre state = RanksAre::alike;
   std::string group;
-  std::vector<std::size_t> ranks;    ///< places of its ranks
-  std::vector<RankExcess> excesses;  ///< of these, in this order; empty where they were not compared
+  std::vector<std::size_t> ranks;    ///< indices of its ranks
+  std::vector<RankExcess> excesses;  ///< of `ranks`, in order; empty if they were not compared
   Imbalance imbalance;
   SlowRank slowdown;
-  bool tells_waits = true;  ///< at least one of them does
-  HiddenWait hidden;        ///< where they are `untold` all the same
+  bool tells_waits = true;  ///< at least one of them reports waits
+  HiddenWait hidden;        ///< if they are `unreported` nevertheless
   Finding finding;
 };
 
-/// One verdict a group, those with the highest cost first. docs/ranks.md says by which rules.
+/// Returns one verdict per group, highest cost first. docs/ranks.md has the rules.
 std::vector<RankVerdict> verdicts_of(const StepTimes& times);
 
-/// The finding of one verdict, whose other fields are there. The sentence is for people; the evidence has its figures.
+/// Returns the finding of a verdict whose other fields are set. Its sentence is for people; its evidence has the
+/// figures.
 Finding finding_of(const StepTimes& times, const RankVerdict& verdict);
 
 }  // namespace detail

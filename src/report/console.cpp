@@ -36,7 +36,7 @@ std::string title_of(const Snapshot& snapshot) {
                       : snapshot.failed   ? "failed after"
                       : snapshot.finished ? "took"
                                           : "so far";
-  // Several ranks that were added up have no number.
+  // A sum of ranks has no rank number.
   const std::string ranks = run.rank < 0 ? detail::format("{} ranks", run.world_size)
                                          : detail::format("rank {} of {}", run.rank, run.world_size);
   return detail::format("Takt: {}, run {}, {}, {} {}", printable(run.name), printable(run.id), ranks, state,
@@ -45,7 +45,7 @@ std::string title_of(const Snapshot& snapshot) {
 
 std::vector<std::uint32_t> tree_order(const Snapshot& snapshot) {
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
-  std::vector<std::vector<std::uint32_t>> children(paths + 1U);  // the last one: of the run
+  std::vector<std::vector<std::uint32_t>> children(paths + 1U);  // the last entry is for the run
   for (std::uint32_t path = paths; path-- > 0;) {
     children[std::min(snapshot.paths[path].parent, paths)].push_back(path);
   }
@@ -61,7 +61,7 @@ std::vector<std::uint32_t> tree_order(const Snapshot& snapshot) {
 }
 
 std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
-  constexpr std::size_t kMax = 3;  // who reads more has them all elsewhere
+  constexpr std::size_t kMax = 3;  // the complete list is printed elsewhere
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < std::min(findings.size(), kMax); ++at) {
     lines.push_back(printable(findings[at].sentence));
@@ -81,8 +81,8 @@ std::vector<std::string> one_of_many_lines(const Snapshot& snapshot) {
   struct stat status = {};
   const bool is_there = !directory.empty() && ::stat(directory.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const std::string all =
-      is_there ? "; all of them: takt report " + printable(directory) : "";  // else in a merged file
-  return {detail::format("this is rank {} alone{}", run.rank, all)};
+      is_there ? "; for all ranks: takt report " + printable(directory) : "";  // otherwise it is in a merged file
+  return {detail::format("this is rank {} only{}", run.rank, all)};
 }
 
 bool reports(const std::vector<Finding>& findings, std::string_view what) {
@@ -95,18 +95,18 @@ namespace {
 constexpr const char* kStreamHead = "stream span";
 constexpr unsigned kDevicePriority = 2;
 
-/// Figures that leave warm-up out: "-" where nothing else was measured.
+/// Formats a figure without warm-up; "-" if nothing else was measured.
 std::string measured(const Summary& summary, double ns) {
   return summary.measured_n() == 0 ? "-" : detail::human_time(ns);
 }
-/// "-" where it could not be told from the longest call.
+/// "-" if it is indistinguishable from the longest call.
 std::string quantile(const Summary& summary, double q) {
   return has_percentile(summary, q) ? detail::human_ns(summary.percentile_ns(q)) : "-";
 }
 
 std::string first_of(const Summary& host) { return host.first_n() == 0 ? "-" : detail::human_ns(host.first_max_ns()); }
 
-/// A region at its place in the tree.
+/// A region in the tree.
 struct Place {
   const Snapshot& snapshot;
   const std::uint32_t index;
@@ -123,12 +123,11 @@ std::string share_of(const Place& at) {
 struct Column {
   const char* head;
   unsigned priority;  ///< as in TextColumn
-  /// Of stream spans: not shown where there are none, and empty for a path without one.
+  /// For stream spans: hidden if there are none, and empty for paths without one.
   bool of_device;
   std::string (*cell)(const Place& at);
 };
 
-/// The columns, from left to right.
 constexpr Column kTable[] = {
     {"n", 0, false, [](const Place& at) { return detail::human_count(at.host.n()); }},
     {"total", 0, false, [](const Place& at) { return detail::human_ns(at.snapshot.time_so_far_ns(at.index)); }},
@@ -144,7 +143,7 @@ constexpr Column kTable[] = {
     {"mean", kDevicePriority, true, [](const Place& at) { return measured(at.device, at.device.mean_ns()); }},
 };
 constexpr unsigned kColumns = std::size(kTable);
-constexpr unsigned kTotal = 1;  // the one that the run has, too
+constexpr unsigned kTotal = 1;  // the column that the run has, too
 
 using detail::TextTable;
 
@@ -173,7 +172,7 @@ TextTable table_of(const Snapshot& snapshot, std::size_t width) {
   return {columns, std::move(lines), width};
 }
 
-/// Above the columns of stream spans, where these are shown, stands what they are of.
+/// Returns the heading, with a line above the stream-span columns if these are shown.
 std::vector<std::string> head_of(const TextTable& table) {
   if (!table.shows(kDevicePriority)) { return {table.head()}; }
   return {detail::format("{:>{}}", kStreamHead, table.width()), table.head()};
@@ -183,8 +182,8 @@ bool write_by_stdio(std::FILE* stream, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
 }
 
-/// To a pipe or a terminal that takes nothing, stdio would wait with the stream's lock in its hand, and exit() for that
-/// lock: so what goes there goes past stdio, in pieces that are sure to fit.
+/// Bypasses stdio for pipes and terminals: if they block, stdio would hold the stream's lock, which exit() needs.
+/// Writes pieces that are sure to fit.
 bool write_past_stdio(std::FILE* stream, const std::string& text) {
   pollfd ready = {::fileno(stream), POLLOUT, 0};
   const auto wait = [&ready] {
@@ -194,7 +193,7 @@ bool write_past_stdio(std::FILE* stream, const std::string& text) {
     return found != 0;
   };
   if (!wait()) { return false; }
-  if (std::fflush(stream) != 0) { return false; }  // what the program has printed comes first
+  if (std::fflush(stream) != 0) { return false; }  // output of the program must come first
   for (std::size_t done = 0; done < text.size();) {
     if (!wait()) { return false; }
     const ssize_t count =
@@ -207,7 +206,7 @@ bool write_past_stdio(std::FILE* stream, const std::string& text) {
 
 bool write_text(std::FILE* stream, const std::string& text) {
   struct stat status = {};
-  const bool file = ::fstat(::fileno(stream), &status) != 0 || S_ISREG(status.st_mode);  // or no descriptor at all
+  const bool file = ::fstat(::fileno(stream), &status) != 0 || S_ISREG(status.st_mode);  // or an invalid descriptor
   return file ? write_by_stdio(stream, text) : write_past_stdio(stream, text);
 }
 
@@ -215,9 +214,9 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
   std::FILE* stream = options.stream != nullptr ? options.stream : stdout;
   if (detail::is_file_by_chance(::fileno(stream))) {
     detail::report_error("console",
-                         "there was no standard output when the program began, and what has its number now is "
-                         "a file of the program's, into which no table is printed");
-    return true;  // nobody is there to read it
+                         "stdout was closed when the program started, and its descriptor is now "
+                         "a file of the program: the table is not printed");
+    return true;  // no reader
   }
   const int width = detail::width_of(stream, options.width);
   const bool color = detail::wants_color(stream, options.color);
@@ -234,7 +233,7 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
   char buffer[128];
   const char* const reason = ::strerror_r(errno, buffer, sizeof buffer);
   detail::report_error("console", detail::Words("cannot print the table: ", reason,
-                                                "; summary.json has the same figures where files are on"));
+                                                "; summary.json has the same figures if files are enabled"));
   return false;
 }
 

@@ -12,19 +12,21 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// "Takt: digits, run digits-1, rank 0 of 4, took 9.40 s".
+/// Returns "Takt: digits, run digits-1, rank 0 of 4, took 9.40 s".
 std::string title_of(const Snapshot& snapshot);
 
-/// Every path after its parent and before the parent's next child; children in the order given. Any thread.
+/// Returns every path after its parent and before the parent's next child; children in the given order. Any thread.
 std::vector<std::uint32_t> tree_order(const Snapshot& snapshot);
 
-/// Of one rank among several, in front of all else: that it speaks for itself, and how to see all. Printable.
+/// Returns a notice for the top if this is one of several ranks: the figures are of this rank only, and how to see all.
+/// Printable.
 std::vector<std::string> one_of_many_lines(const Snapshot& snapshot);
 
-/// The sentences of the first three, and where the others are. Printable, a statement a line. Any thread.
+/// Returns the sentences of the first three findings and a pointer to the others. Printable, one statement per line.
+/// Any thread.
 std::vector<std::string> finding_lines(const std::vector<Finding>& findings);
 
-/// Whether there is one of these. Any thread.
+/// Returns true if a finding of this kind exists. Any thread.
 bool reports(const std::vector<Finding>& findings, std::string_view what);
 
 }  // namespace detail

@@ -34,8 +34,9 @@ struct CsvExporter::Impl {
 void CsvExporter::Impl::add(const detail::CsvRows& lines, const Row& row) {
   if (bytes >= max_bytes) {
     left_out.fetch_add(1, std::memory_order_relaxed);
-    detail::report_error_once("csv.full", path + " has reached its bound (TAKT_CSV_MB): later steps are not in it. " +
-                                              "takt report --steps prints those that the journal has");
+    detail::report_error_once("csv.full", path +
+                                              " has reached its size limit (TAKT_CSV_MB): later steps are missing. " +
+                                              "takt report --steps prints those in the journal");
     return;
   }
   const std::string text = lines.of(row);
@@ -65,7 +66,7 @@ std::uint64_t CsvExporter::left_out() const noexcept { return impl_->left_out.lo
 namespace detail {
 namespace {
 
-/// Appends without the cost of format(): a file has many numbers.
+/// Appends without format(), which is slow for files with many numbers.
 void append_number(std::string& out, std::int64_t number) {
   char digits[std::numeric_limits<std::int64_t>::digits10 + 2];  // the first digit and the sign
   out.append(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr);

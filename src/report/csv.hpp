@@ -12,18 +12,17 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A name as a field of CSV by RFC 4180: printable, as such files are also looked at on terminals; one with a separator
-/// in it is quoted, and its quotes are doubled. Any thread.
+/// Returns a name as a CSV field by RFC 4180: printable, because such files are also viewed on terminals. A name with a
+/// separator is quoted, with doubled quotes. Any thread.
 std::string csv_field(const std::string& name);
 
-/// The lines of steps.csv. Names are quoted once, not once a line. The snapshot has to outlive it. One thread at a
-/// time.
+/// Writes the lines of steps.csv. Names are quoted once, not per line. The snapshot must outlive it. Not thread-safe.
 class CsvRows {
  public:
   static std::string_view head() noexcept;
 
   explicit CsvRows(const Snapshot& snapshot);
-  /// The lines of one row, each with `prefix` in front.
+  /// Returns the lines of one row, each with `prefix`.
   std::string of(const Row& row, std::string_view prefix = "") const;
 
  private:

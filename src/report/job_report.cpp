@@ -23,15 +23,15 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// A stretch in which series of a process ran side by side.
+/// An interval in which series of a process ran side by side.
 struct Stretch {
   std::uint64_t end_ns = 0;
-  double covered_ns = 0;  // in which any of them counted, with what lies between their periods
-  double extents_ns = 0;  // sum of theirs
+  double covered_ns = 0;  // time in which any of them ran, including time between their periods
+  double extents_ns = 0;  // sum of their extents
   double counted_ns = 0;  // sum of their periods
 
-  /// In which any of them counted. Between the first and the last period of a series some may be left out: where
-  /// several ran, in the same share of the time.
+  /// Returns the time in which any of them counted. Excluded periods within a series reduce the time in proportion; for
+  /// several series by their common share.
   double time_ns() const noexcept { return extents_ns > 0 ? covered_ns * (counted_ns / extents_ns) : 0; }
 };
 
@@ -39,8 +39,8 @@ std::uint64_t last_end_of(const Throughput& each) noexcept {
   return std::max(each.last_ns, bounded_sum(each.first_ns, each.period_ns));
 }
 
-/// The time in which any of them counted: those one after the other add up, those side by side do not.
-/// \param all by first_ns.
+/// Returns the time in which any series counted: consecutive series add up, parallel ones do not.
+/// \param all sorted by first_ns.
 std::uint64_t time_of(const std::vector<const Throughput*>& all) {
   double sum_ns = 0;
   Stretch stretch;
@@ -60,10 +60,10 @@ std::uint64_t time_of(const std::vector<const Throughput*>& all) {
   return static_cast<std::uint64_t>(sum_ns + stretch.time_ns());
 }
 
-/// The interval of all, as if each erred in the same direction: nothing is known of how they depend on each other.
+/// Sets the interval as if all errors had the same direction, because their dependence is unknown.
 void set_interval(const std::vector<const Throughput*>& all, Throughput& sum) {
   double counted_ns = 0;
-  double error = 0;  // in the logarithm of the rate, by the time of each
+  double error = 0;  // of the logarithm of the rate, weighted by time
   for (const Throughput* each : all) {
     if (each->no_interval != NoInterval::none || each->items_per_s <= 0) {
       sum.no_interval = each->no_interval == NoInterval::none ? NoInterval::few_steps : each->no_interval;
@@ -80,7 +80,7 @@ void set_interval(const std::vector<const Throughput*>& all, Throughput& sum) {
   sum.items_high = sum.items_per_s * half;
 }
 
-/// Of the series of one process at one path.
+/// Combines the series of one process at one path.
 Throughput together(std::vector<const Throughput*> all) {
   if (all.size() == 1) { return *all.front(); }
   std::sort(all.begin(), all.end(), [](const Throughput* a, const Throughput* b) { return a->first_ns < b->first_ns; });
@@ -103,7 +103,7 @@ Throughput together(std::vector<const Throughput*> all) {
   return sum;
 }
 
-/// What a process did at one path.
+/// Series of one process at one path.
 struct OfProcess {
   std::vector<const Throughput*> series;
   const Series* longest = nullptr;
@@ -114,14 +114,14 @@ struct OfProcess {
   }
 };
 
-/// The rate of all is known as well as the time of the slowest.
+/// Sets the rate of all from the time of the slowest; its relative interval carries over.
 void rate(const Throughput& slowest, Throughput& all) {
   const double factor = slowest.items == 0 ? 0 : static_cast<double>(all.items) / static_cast<double>(slowest.items);
   all.items_per_s =
       slowest.period_ns == 0 ? 0 : static_cast<double>(all.items) * 1e9 / static_cast<double>(slowest.period_ns);
   all.items_low = slowest.items_low * factor;
   all.items_high = slowest.items_high * factor;
-  // Of its rate of steps no interval is known.
+  // The slowest one's step rate has no interval.
   if (slowest.items == 0 && all.items != 0) { all.no_interval = NoInterval::few_steps; }
 }
 
@@ -149,7 +149,7 @@ JobThroughput job_throughput(const Snapshot& sum, std::uint32_t path,
 }  // namespace
 
 std::vector<JobThroughput> job_throughputs(const Snapshot& sum) {
-  std::vector<std::uint32_t> paths;  // in the order in which they come
+  std::vector<std::uint32_t> paths;  // in order of appearance
   std::map<std::uint32_t, std::map<std::uint32_t, OfProcess>> by_path;
   for (const Series& each : sum.series) {
     if (each.throughput.steps == 0) { continue; }
@@ -165,7 +165,7 @@ std::vector<JobThroughput> job_throughputs(const Snapshot& sum) {
 
 namespace {
 
-// That are told of.
+// Maximum numbers that are printed.
 constexpr std::size_t kMaxStages = 16;
 constexpr std::size_t kMaxFindingGroups = 8;
 
@@ -174,7 +174,7 @@ std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
           {"rank", 0}, {"imbalance", 1}, {"share", 2}, {"on ranks", 1, some_lack_paths}};
 }
 
-/// How a total lies over ranks.
+/// Formats the distribution of a total over ranks.
 std::vector<std::string> cells_of(const RankSpread& spread) {
   return {human_time(spread.mean_ns()), human_ns(spread.min.ns), human_ns(spread.max.ns),
           detail::format("{}", spread.max.rank), percent(spread.imbalance(), 1)};
@@ -227,23 +227,23 @@ std::vector<std::string> verdict_lines(const RankComparison& comparison) {
   return lines;
 }
 
-/// What the findings do not rest on.
+/// Returns the limitations of the findings.
 std::vector<std::string> bounds_of(const JobReport& job) {
   const RankComparison& comparison = job.comparison;
   std::vector<std::string> lines;
   if (comparison.one_step_in > 1) {
     lines.push_back(detail::format("compared: about one step in {}, {} steps{}", human_count(comparison.one_step_in),
                                    human_count(comparison.steps),
-                                   comparison.findings.empty() ? "" : "; the times above are of these"));
+                                   comparison.findings.empty() ? "" : "; the times above are from these"));
   }
   if (comparison.left_out != 0) {
-    lines.push_back(detail::format("not compared: {} of {} ranks, which have no steps where the others have most",
+    lines.push_back(detail::format("not compared: {} of {} ranks, which have no steps at the path of most ranks",
                                    human_count(comparison.left_out), human_count(job.record.wall.ranks)));
   }
   if (comparison.unexposed != 0) {
     lines.push_back(
-        detail::format("in {} of {} steps not all ranks tell for how long their streams waited (a region of "
-                       "CommWait tells): there the waiting of hosts alone counts",
+        detail::format("in {} of {} steps not all ranks report stream waits (use a region of "
+                       "CommWait): only host waits count there",
                        human_count(comparison.unexposed), human_count(comparison.steps)));
   }
   return lines;
@@ -257,7 +257,7 @@ std::vector<std::string> efficiency_line(const RankComparison& comparison) {
                          percent(efficiency->communication, 1), human_count(comparison.steps))};
 }
 
-/// How long each stage waits, beside the ideal.
+/// Returns the wait of each stage and the ideal.
 std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
   if (pipeline.stages.empty()) { return {}; }
   std::string waits;
@@ -269,7 +269,7 @@ std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
   const std::string ideal =
       pipeline.micro_batches && pipeline.ideal
           ? detail::format("ideal is {}, with {} micro-batches", percent(*pipeline.ideal, 1), *pipeline.micro_batches)
-          : "the parameter micro_batches, the same on all ranks, tells what is ideal";
+          : "set the parameter micro_batches, the same on all ranks, to see the ideal";
   return {detail::format("pipeline of {} stages, which wait for {} of their steps; {}", pipeline.stages.size(), waits,
                          ideal)};
 }
@@ -293,9 +293,9 @@ double share_of_job(const RankRecord& record, const RankPath& path) noexcept {
 
 std::vector<std::uint32_t> paths_by_name(const Snapshot& sum) {
   const std::size_t count = sum.paths.size();
-  std::map<std::pair<std::size_t, std::string>, std::uint32_t> firsts;  // by the first of their parent, and name
+  std::map<std::pair<std::size_t, std::string>, std::uint32_t> firsts;  // by the parent's first path, and name
   std::vector<std::uint32_t> first_of(count);
-  std::vector<std::vector<std::uint32_t>> children(count + 1);  // the last: of the top
+  std::vector<std::vector<std::uint32_t>> children(count + 1);  // the last entry is for the top level
   for (std::uint32_t at = 0; at < count; ++at) {
     const PathStats& path = sum.paths[at];
     const std::size_t parent = path.parent < at ? first_of[path.parent] : count;
@@ -351,7 +351,7 @@ OverRanks over_ranks_of(const RankSpread& spread) {
           spread.min.rank, spread.max.ns,    spread.max.rank,   spread.imbalance()};
 }
 
-/// Makes the list of paths, each tree whole before the next.
+/// Lists the paths, one complete tree after the other.
 class JobPaths {
  public:
   JobPaths(const RankRecord& record, const Snapshot& first) : record_(record) {
@@ -365,7 +365,7 @@ class JobPaths {
     for (const auto& [name, path] : record.paths) { take(name); }
   }
 
-  /// Places may be nested deep: nothing here calls itself.
+  /// Not recursive, because paths may be nested deeply.
   std::vector<JobPath> list() {
     struct Waiting {
       const RankPathName* name;
@@ -415,7 +415,7 @@ class JobPaths {
   std::map<RankPathName, std::vector<RankPathName>> below_;
 };
 
-/// As a Snapshot has them.
+/// Converts to the form of a Snapshot.
 std::vector<PathStats> paths_of(const Job& job) {
   std::vector<PathStats> paths;
   paths.reserve(job.paths.size());
@@ -471,7 +471,7 @@ RankComparison comparison_of(const std::vector<GatheredRank>& ranks) {
   return compare_ranks(all);
 }
 
-/// Of the steps, what all ranks made of them.
+/// Returns the sums of all ranks.
 Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
   Snapshot sum;
   sum.run = snapshot.run;
@@ -499,10 +499,11 @@ std::vector<std::string> warnings_of(const Snapshot& snapshot, const Job& job) {
     lines.push_back(detail::format("{} of {} ranks are not in these figures: {}", job.missing.size(), job.world_size,
                                    rank_list(job.missing)));
   }
-  lines.emplace_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
+  lines.emplace_back("figures up to takt::mpi::reduce(); dropped data is listed for this rank only");
   const std::string& directory = snapshot.run.directory;
-  if (!directory.empty()) {  // which stands in that of the run
-    lines.push_back("each rank to its end: takt report " + printable(directory.substr(0, directory.find_last_of('/'))));
+  if (!directory.empty()) {  // a subdirectory of the run's
+    lines.push_back("complete data of each rank: takt report " +
+                    printable(directory.substr(0, directory.find_last_of('/'))));
   }
   return lines;
 }
@@ -528,7 +529,7 @@ JobReport report_of_job(const Snapshot& snapshot) {
   report.record = *snapshot.job->record;
   report.comparison = snapshot.job->comparison;
   report.warnings = warnings_of(snapshot, *snapshot.job);
-  // Only those of this rank are known here.
+  // Only this rank's findings are known here.
   report.sum.findings = findings_of_ranks({{snapshot.run.rank, snapshot.findings}}, snapshot.job->world_size);
   return report;
 }

@@ -17,40 +17,41 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// One a Batch path that has a throughput on some rank. `sum` is of several ranks, and paths are its own. Any thread.
+/// Returns one per Batch path that has a throughput on some rank. `sum` is of several ranks; paths refer to it. Any
+/// thread.
 std::vector<JobThroughput> job_throughputs(const Snapshot& sum);
 
-/// What several ranks of one run say together.
+/// Combined figures of several ranks of one run.
 struct JobReport {
-  Snapshot sum;       ///< their totals, path by path, and findings; its rank is -1
-  RankRecord record;  ///< how the totals of ranks lie beside each other
+  Snapshot sum;       ///< totals by path, and findings; its rank is -1
+  RankRecord record;  ///< distribution of totals over ranks
   RankComparison comparison;
   std::vector<std::string> warnings;  ///< lines below the table
-  RankHeat heat;                      ///< how busy they are, and when; for the page of the run
+  RankHeat heat;                      ///< busy times over ranks and steps, for the run page
 };
 
-/// The page of a job: who makes whom wait, the table over ranks, rates, and what the figures do not contain.
+/// Formats a job: rank verdicts, the table over ranks, rates, and limitations of the figures.
 std::string format_job(const JobReport& job, int width, bool color);
 
-/// How well the ranks are used, and what is not known of that: a statement a line.
+/// Returns how well the ranks are used, with limitations: one statement per line.
 std::vector<std::string> job_lines(const JobReport& job);
 
-/// What share of the time of all ranks a path took: of the wall time of the job, times its ranks. 0 to 1 for what one
-/// thread of each rank did; 0 where there was no time.
+/// Returns the path's share of the time of all ranks (wall time of the job times its ranks). 0 to 1 for one thread per
+/// rank; 0 if there was no time.
 double share_of_job(const RankRecord& record, const RankPath& path) noexcept;
 
-/// The paths of the sum as a tree by names alone: of those that differ in kind, and so have one record, the first.
+/// Returns the paths of the sum as a tree by name. Of paths that differ only in kind, which share a record, the first.
 std::vector<std::uint32_t> paths_by_name(const Snapshot& sum);
 
-/// The path's record; nullptr: none.
+/// Returns the path's record; nullptr if there is none.
 const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::uint32_t path);
 
-/// The figures of a record and of the ranks that are in it, in their order. Paths come in the order of `first`, the
-/// snapshot of one of these; behind them those that this rank has not. Any thread.
+/// Builds the figures of a record and its ranks, in their order. Paths are in the order of `first`, a snapshot of one
+/// rank, followed by paths that this rank lacks. Any thread.
 std::shared_ptr<const Job> job_of(RankRecord record, const std::vector<GatheredRank>& ranks, const Snapshot& first,
                                   std::uint32_t world_size, std::vector<std::uint32_t> missing);
 
-/// The page of the job that the snapshot, of one of its ranks, was given. REQUIRES: snapshot.job.
+/// Builds the job's report from a snapshot of one of its ranks. REQUIRES: snapshot.job.
 JobReport report_of_job(const Snapshot& snapshot);
 
 }  // namespace detail

@@ -27,7 +27,7 @@ constexpr const char* kSchema = "takt-summary/2";
 constexpr const char* kSummaryFile = "summary.json";
 constexpr std::int64_t kPeriodNs = 10'000'000'000;
 
-/// JSON has no NaN and no infinities.
+/// null for NaN and infinities, which JSON lacks.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 template <class T>
 Json number_if(bool known, T value) {
@@ -139,7 +139,7 @@ Json path(const Snapshot& snapshot, std::uint32_t index) {
   };
 }
 
-/// The places in the tree of each key, in the order in which keys come.
+/// Paths of each key, in order of the keys' appearance.
 using PathsOfKey = std::vector<const PathStats*>;
 
 std::vector<PathsOfKey> paths_of_keys(const Snapshot& snapshot) {
@@ -153,7 +153,7 @@ std::vector<PathsOfKey> paths_of_keys(const Snapshot& snapshot) {
   return keys;
 }
 
-/// Added up one key at a time: all of them at once would take as much memory as what was recorded.
+/// Adds up one key at a time: all at once would take as much memory as the recorded data.
 Json key(const PathsOfKey& paths) {
   PathStats sum;
   for (const PathStats* path : paths) {
@@ -174,7 +174,7 @@ Json key(const PathsOfKey& paths) {
   };
 }
 
-/// null where there is an interval.
+/// null if there is an interval.
 Json no_interval(const Throughput& throughput) {
   switch (throughput.no_interval) {
     case NoInterval::few_steps:
@@ -240,7 +240,7 @@ Json open_regions(const Snapshot& snapshot) {
   return out;
 }
 
-/// What the process died of; null where it did not.
+/// Cause of the process's death; null if it did not die.
 Json uncaught(const Snapshot& snapshot) {
   const Uncaught& death = snapshot.uncaught;
   if (!death.happened) { return {}; }
@@ -363,9 +363,9 @@ ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
     detail::report_error("json", error);
   } catch (const std::bad_alloc&) {
     detail::report_error(
-        "json", detail::Words("no memory is left to write ", path_.empty() ? std::string_view(kSummaryFile) : path_));
+        "json", detail::Words("out of memory, cannot write ", path_.empty() ? std::string_view(kSummaryFile) : path_));
   }
-  // Rows are not in this file, so that nothing is lost by taking them; the last summary is worth another try.
+  // This file has no rows, so taking them drops no data; the last summary is worth a retry.
   return snapshot.finished ? ExportResult::retry : ExportResult::ok;
 }
 

@@ -15,15 +15,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A JSON document with a line for each member, and one for each element of a member's array: small, and still
-/// something that grep and diff can work with. Elements are made one at a time: those with histograms, all at once,
-/// would take many times as much memory as what they say. One thread at a time.
+/// A JSON document with one line per member and one per array element: compact, but usable with grep and diff. Elements
+/// are serialised one at a time, because all histograms at once would take many times their size in memory. Not
+/// thread-safe.
 class JsonLines {
  public:
-  /// Takes the text in pieces. False: it takes no more.
+  /// Consumes the text in pieces. Returns false to stop.
   using Sink = std::function<bool(const std::string&)>;
 
-  /// \param take has to outlive this.
+  /// \param take must outlive this object.
   explicit JsonLines(const Sink& take) : take_(take) {}
 
   void member(const char* name, const JsonText& value) {
@@ -36,7 +36,7 @@ class JsonLines {
     for (std::size_t at = 0; at < value.size(); ++at) { element(any, printable_json(value.element(at))); }
     out_ += any ? "\n]" : "[]";
   }
-  /// \param make the JsonText of one of `values`.
+  /// \param make converts one of `values` to JsonText.
   template <class Values, class Make>
   void array(const char* name, const Values& values, Make make) {
     begin(name);
@@ -44,14 +44,14 @@ class JsonLines {
     for (const auto& each : values) { element(any, printable_json(make(each).text())); }
     out_ += any ? "\n]" : "[]";
   }
-  /// \param elements by printable_json(), made before.
+  /// \param elements texts made by printable_json().
   void array_of_printable(const char* name, const std::vector<std::string>& elements) {
     begin(name);
     bool any = false;
     for (const std::string& each : elements) { element(any, each); }
     out_ += any ? "\n]" : "[]";
   }
-  /// Returns whether all of it was taken.
+  /// Returns true if all text was consumed.
   bool finish() {
     out_ += "\n}\n";
     hand_over();
@@ -59,7 +59,7 @@ class JsonLines {
   }
 
  private:
-  static constexpr std::size_t kPiece = std::size_t{1} << 20U;  // of the text, in memory
+  static constexpr std::size_t kPiece = std::size_t{1} << 20U;  // maximum text in memory
 
   void begin(const char* name) {
     out_ += (std::exchange(started_, true) ? ",\n" : "{\n") + JsonText(name).text() + ": ";

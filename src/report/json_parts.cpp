@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// null where no rank has it.
+/// null if no rank has it.
 JsonText over_ranks_json(const OverRanks& over) {
   if (over.ranks == 0) { return {}; }
   return {{"ranks", over.ranks},       {"mean_ns", over.mean_ns},    {"min_ns", over.min_ns},
@@ -32,7 +32,7 @@ JsonText job_path_json(const Job& job, std::uint32_t index) {
           {"share", path.share}};
 }
 
-/// null where ranks have no steps.
+/// null if ranks have no steps.
 JsonText efficiency_json(const std::optional<JobEfficiency>& efficiency) {
   if (!efficiency) { return {}; }
   return {{"load_balance", efficiency->load_balance},
@@ -40,7 +40,7 @@ JsonText efficiency_json(const std::optional<JobEfficiency>& efficiency) {
           {"parallel", efficiency->parallel}};
 }
 
-/// null where there are no stages.
+/// null if there are no stages.
 JsonText pipeline_json(const Pipeline& pipeline) {
   if (pipeline.stages.empty()) { return {}; }
   JsonText stages = JsonText::array();
@@ -101,7 +101,7 @@ JsonText job_json(const Snapshot& snapshot) {
 
 namespace {
 
-/// JSON has no NaN and no infinities.
+/// null for NaN and infinities, which JSON lacks.
 JsonText real(double value) { return std::isfinite(value) ? JsonText(value) : JsonText(); }
 
 template <class T>
@@ -137,8 +137,8 @@ const char* word_of(Slowdown why) {
   return "other";
 }
 
-/// By the names of the quantities: of what counts up the change, of all else mean, least and most. Why a clock was
-/// lower is told as times.
+/// By quantity name: the change of counters; mean, minimum and maximum of others. Reasons of slow-downs are reported as
+/// times.
 JsonText figures_json(const Sensor& sensor) {
   JsonText all = JsonText::object();
   for (std::size_t place = 0; place < std::min(sensor.figures.size(), sensor.quantities.size()); ++place) {
@@ -157,7 +157,7 @@ JsonText figures_json(const Sensor& sensor) {
   return all;
 }
 
-/// null: it tells none.
+/// null if it has none.
 JsonText energy_json(const SensorEnergy& energy) {
   if (energy.source == SensorEnergy::Source::none) { return {}; }
   return {{"source", energy.source == SensorEnergy::Source::counter ? "counter" : "power"},

@@ -13,31 +13,30 @@
 #include <string>
 #include <vector>
 
-// What summary.json and `takt report --json` say of a job in the same words.
+// Members that summary.json and `takt report --json` share.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The member `job` of summary.json; null where the snapshot is of one rank alone.
+/// Returns member `job` of summary.json; null if the snapshot is of a single rank.
 JsonText job_json(const Snapshot& snapshot);
 
 /// Adds the members of a comparison to an object: findings, steps, one_step_in, ranks_left_out, steps_unexposed,
 /// efficiency, pipeline.
 void add_comparison(JsonText& job, const RankComparison& comparison);
 
-/// \param path_name of a place.
+/// \param path_name returns a path's name.
 JsonText throughput_json(const std::vector<JobThroughput>& all,
                          const std::function<std::string(std::uint32_t path)>& path_name);
 
 // Members of summary.json. All: any thread.
 
-/// What was sampled, with figures.
 JsonText sensors_json(const Snapshot& snapshot);
 JsonText unsampled_json(const Snapshot& snapshot);
 JsonText step_energies_json(const Snapshot& snapshot);
 JsonText region_energies_json(const Snapshot& snapshot);
 
-/// trials.json by schema takt-trials/1, which docs/files.md has. Any thread.
+/// Returns trials.json by schema takt-trials/1 (docs/files.md). Any thread.
 std::string trials_json(const RunInfo& run, const TrialResults& results);
 
 }  // namespace detail

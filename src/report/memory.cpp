@@ -58,7 +58,7 @@ ExportResult MemoryExporter::export_snapshot(const Snapshot& snapshot) {
     append(impl_->spans, snapshot.spans);
     append(impl_->samples, snapshot.samples);
     impl_->last = std::move(last);
-  } catch (const std::bad_alloc&) {  // all or nothing: it is shown again
+  } catch (const std::bad_alloc&) {  // all or nothing: the same data is delivered again
     impl_->rows.resize(before[0]);
     impl_->metrics.resize(before[1]);
     impl_->spans.resize(before[2]);

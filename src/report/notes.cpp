@@ -27,17 +27,17 @@ std::string item_unit(const Snapshot& snapshot) {
 
 namespace {
 
-/// Why there is no interval, for people.
+/// Returns why there is no interval, for people.
 std::string why_no_interval(const Throughput& throughput) {
   switch (throughput.no_interval) {
     case NoInterval::few_stalls:
-      return detail::format("about {} the scatter, it takes 10",
+      return detail::format("about {} the scatter, 10 are needed",
                             throughput.stalls == 1 ? "1 stall makes" : human_count(throughput.stalls) + " stalls make");
     case NoInterval::correlated:
-      return detail::format("its {} windows are still like their neighbours", throughput.windows);
+      return detail::format("its {} windows are autocorrelated", throughput.windows);
     default:
-      if (throughput.steps >= 128) { return "not every thread counts 128 of them"; }
-      return detail::format("{} step periods, it takes 128", human_count(throughput.steps));
+      if (throughput.steps >= 128) { return "not every thread has 128 step periods"; }
+      return detail::format("{} step periods, 128 are needed", human_count(throughput.steps));
   }
 }
 
@@ -55,14 +55,13 @@ std::string items_rate(const Throughput& throughput, const std::string& unit) {
                         human_rate(throughput.items_high), human_count(throughput.windows));
 }
 
-/// What a region took of each step, on average.
+/// Returns the region's mean time per step.
 double ns_a_step(const PathStats& path, const Series& series) {
   return static_cast<double>(path.host.total_ns()) / static_cast<double>(series.steps);
 }
 
-/// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time
-/// that has room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran
-/// where.
+/// Returns the region with the most time between two Batches. It must run about once per step and fit into that time;
+/// others ran elsewhere or rarely. Empty if several threads record, because the regions' thread is unknown.
 std::string max_between(const Snapshot& snapshot, const Series& series, double between) {
   if (snapshot.threads.size() > 1) { return ""; }
   const std::uint32_t parent = snapshot.paths[series.path].parent;
@@ -71,7 +70,7 @@ std::string max_between(const Snapshot& snapshot, const Series& series, double b
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& each = snapshot.paths[path];
     if (path == series.path || each.host.n() + each.skipped == 0) { continue; }
-    // A Batch that began inside one and outlived it is between two of them.
+    // A Batch that starts inside one and outlives it counts as between two.
     is_empty = is_empty && (each.parent != series.path || each.name != Batch.name());
     if (each.parent != parent) { continue; }
     is_empty = false;
@@ -80,16 +79,16 @@ std::string max_between(const Snapshot& snapshot, const Series& series, double b
     if (!every_step || took > between) { continue; }
     if (max == kNoIndex || took > ns_a_step(snapshot.paths[max], series)) { max = path; }
   }
-  if (is_empty) { return "; no region is there"; }
+  if (is_empty) { return "; no region covers it"; }
   if (max == kNoIndex) { return ""; }
   return detail::format("; {} takes {} of it", path_label(snapshot, max),
                         human_time(ns_a_step(snapshot.paths[max], series)));
 }
 
-/// What a period holds beside its Batch, where that is a tenth of it or more.
+/// Adds the time between Batches if it is at least a tenth of the period.
 void between_line(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
   const auto same = [&series](const Series& each) { return each.path == series.path; };
-  // Of several threads, the Batches of one are not known.
+  // With several threads, the Batches of one are unknown.
   const bool alone = std::count_if(snapshot.series.begin(), snapshot.series.end(), same) == 1;
   if (!alone || series.path >= snapshot.paths.size()) { return; }
   const Throughput& throughput = series.throughput;
@@ -114,7 +113,7 @@ void left_out_line(const Throughput& throughput, std::vector<std::string>& lines
                      human_time(static_cast<double>(throughput.excluded_ns))));
 }
 
-/// Of the only thread that takes Batches at this path.
+/// Adds the line of the only thread with Batches at this path.
 void series_lines(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
   const Throughput& throughput = series.throughput;
   const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
@@ -134,7 +133,7 @@ void job_lines(const Snapshot& snapshot, std::vector<std::string>& lines) {
                                    rates(snapshot, job.throughput), thread_label(job.slowest)));
   }
   if (jobs.empty() && !snapshot.series.empty()) {
-    lines.emplace_back("no throughput: on no rank a step period counts");
+    lines.emplace_back("no throughput: no rank has a usable step period");
   }
 }
 
@@ -167,8 +166,7 @@ using Lines = std::vector<std::string>;
 int ranks_in(const Snapshot& snapshot) { return is_job(snapshot) ? snapshot.run.world_size : 1; }
 const char* of_ranks(const Snapshot& snapshot) { return is_job(snapshot) ? " of all ranks" : ""; }
 
-/// Amounts over the total time of the region. Of a sampled region the time is that of a part of the calls only, so that
-/// no rate can be told.
+/// Adds amounts over the region's total time. A sampled region has times of some calls only, so it has no rate.
 void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
   const PathStats& path = snapshot.paths[index];
   const double seconds = static_cast<double>(path.host.total_ns()) / 1e9;
@@ -184,14 +182,14 @@ void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
     const auto bytes = static_cast<double>(path.bytes);
     say(rated ? human_bytes(bytes / seconds) : "", human_bytes(bytes));
   }
-  // The items of a Batch are in its throughput, which leaves out what does not belong to a step.
+  // The items of a Batch are in its throughput, which excludes time outside steps.
   if (path.items != 0 && path.name != Batch.name()) {
     const auto items = static_cast<double>(path.items);
     say(rated ? human_rate(items / seconds) + " items" : "", human_count(path.items) + " items");
   }
 }
 
-/// "cuda 0 1.20 ms, cuda 1 30.0 ms"; empty where there are not several devices with a time line.
+/// "cuda 0 1.20 ms, cuda 1 30.0 ms"; empty unless several devices have a time line.
 std::string exposed_by_device(const Snapshot& snapshot, std::optional<std::int64_t> Exposed::*member) {
   std::string text;
   for (const TimeLineInfo& line : snapshot.time_lines) {
@@ -203,8 +201,8 @@ std::string exposed_by_device(const Snapshot& snapshot, std::optional<std::int64
   return text;
 }
 
-/// For what streams waited, as told by regions around the waits: at most, as a span holds what lies between two events
-/// and the time until the host submits the work, too.
+/// Adds upper bounds of stream waits, from regions around the waits. A span includes everything between its two events,
+/// even the time until the host submits the work.
 void exposed_lines(const Snapshot& snapshot, Lines& lines) {
   const Exposed exposed = Exposed::of(snapshot);
   const auto say = [&](const char* what, Exposed::For which, std::optional<std::int64_t> Exposed::*member) {
@@ -224,7 +222,7 @@ void exposed_lines(const Snapshot& snapshot, Lines& lines) {
   say("waits for other things", Exposed::For::other, &Exposed::other_ns);
 }
 
-/// What the spans of a device say by themselves: a span is not work, so that these are upper bounds.
+/// Adds upper bounds from a device's spans, which may contain more than work.
 void overlap_lines(const Snapshot& snapshot, Lines& lines) {
   for (const TimeLineInfo& line : snapshot.time_lines) {
     if (line.steps == 0) { continue; }
@@ -238,8 +236,8 @@ void overlap_lines(const Snapshot& snapshot, Lines& lines) {
                                    part("IO", overlap.io_ns)));
     if (overlap.undecided == 0) { continue; }
     lines.push_back(
-        detail::format("  {} communication{} wholly inside computing: hidden or waited for, spans cannot tell; "
-                       "put a region of CommWait around the stream's wait",
+        detail::format("  {} communication{} wholly inside computing: spans cannot show if hidden or waited for; "
+                       "put a CommWait region around the stream's wait",
                        human_count(overlap.undecided), plural(overlap.undecided)));
   }
 }
@@ -256,7 +254,7 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
   }
 }
 
-/// Times that are in the figures, and in which nothing ran: what a reader has to know before the rest.
+/// Adds times that are in the figures although nothing ran; readers need these first.
 void halted_lines(const Snapshot& snapshot, Lines& lines) {
   const ProcessTimes& process = snapshot.process;
   const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
@@ -265,7 +263,7 @@ void halted_lines(const Snapshot& snapshot, Lines& lines) {
         detail::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
   }
   if (process.suspended_ns != 0 && !reports(snapshot.findings, "slept")) {
-    lines.push_back(detail::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
+    lines.push_back(detail::format("the machine slept for {}: excluded from these times", time(process.suspended_ns)));
   }
 }
 
@@ -279,8 +277,8 @@ void process_lines(const Snapshot& snapshot, Lines& lines) {
   const std::int64_t earlier = snapshot.process.earlier_sessions;
   if (earlier != 0) {
     lines.push_back(
-        detail::format("run: totals, shares, steps and throughput hold what was recorded in {} earlier Session{} of "
-                       "this process, too",
+        detail::format("run: totals, shares, steps and throughput include what was recorded in {} earlier Session{} of "
+                       "this process",
                        earlier, earlier == 1 ? "" : "s"));
   }
   if (!snapshot.process.cpu_ns) { return; }
@@ -311,20 +309,21 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto overhead = static_cast<double>(snapshot.overhead_ns);
   const bool has_files = !snapshot.run.directory.empty();
   if (snapshot.trials != nullptr) {
-    lines.push_back(detail::format("trials: {} of {}, in no other figure{}",
+    lines.push_back(detail::format("trials: {} of {}, excluded from all other figures{}",
                                    human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall),
-                                   has_files ? "; trials.json has what they gave" : ""));
+                                   has_files ? "; results are in trials.json" : ""));
   }
   if (!snapshot.measurements.empty()) {
     double took_ns = 0;
     for (const auto& each : snapshot.measurements) { took_ns += static_cast<double>(each->took_ns); }
-    // What another one of the name has replaced, and what an exception has ended, is not among them.
-    lines.push_back(detail::format("measurements: at least {} of {}, in no other figure{}", human_time(took_ns),
-                                   human_time(wall), has_files ? "; results.csv has what they found" : ""));
+    // Measurements that were replaced or ended by an exception are not included.
+    lines.push_back(detail::format("measurements: at least {} of {}, excluded from all other figures{}",
+                                   human_time(took_ns), human_time(wall),
+                                   has_files ? "; results are in results.csv" : ""));
   }
-  lines.push_back(detail::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
+  lines.push_back(detail::format("no region: {} of {} ({}) on the Session's thread{}", human_time(uncovered),
                                  human_time(wall), percent(uncovered, wall),
-                                 is_job(snapshot) ? ", on the rank where that is most" : ""));
+                                 is_job(snapshot) ? ", on the rank with the maximum" : ""));
   const auto blocked = static_cast<double>(snapshot.process.blocked_ns);
   lines.push_back(detail::format(
       "Takt's own cost: {} ({} of wall{}), an estimate over all threads, its own included{}", human_time(overhead),
@@ -336,77 +335,75 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   if (snapshot.threads.size() > static_cast<std::size_t>(ranks_in(snapshot))) {
     const bool shared = std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
                                     [](const ThreadInfo& thread) { return thread.name == ThreadInfo::kFurther; });
-    lines.push_back(detail::format("threads: {}{}, whose times are added up: a share can pass 100 %",
+    lines.push_back(detail::format("threads: {}{}, with times added up: a share can exceed 100 %",
                                    human_count(snapshot.threads.size()), shared ? " or more" : ""));
   }
 }
 
-/// What a loss means for the figures. Identifiers without a line here are printed as they are.
+/// Effect of dropped data on the figures. Identifiers without an entry are printed as they are.
 struct Meaning {
   const char* what;
   const char* text;
 };
 constexpr Meaning kMeanings[] = {
     {"end_without_start", "ends without a start: ignored"},
-    {"never_ended", "regions that had not ended when the next step or their thread had: not timed"},
-    {"ended_late",
-     "regions that ended after they had been given up: in n and total, but not in self time and step rows"},
+    {"never_ended", "regions still open when the next step or their thread ended: not timed"},
+    {"ended_late", "regions that ended after they had expired: in n and total, but not in self time and step rows"},
     {"ended_on_another_thread", "regions ended on another thread: in n and total, but not in self time and step rows"},
     {"clock_changed", "regions open while the clock was replaced: not timed"},
     {"overflow", "regions or keys beyond 64 deep, 4 096 paths or the memory bound: only in \"(overflow)\""},
     {"no_place", "regions beyond 3 968 open on a thread, or 64 in a graph: not timed"},
-    {"keys_over_bound", "keys beyond 4 000, or uses of one: only in \"(overflow)\""},
-    {"key_kind_conflict", "keys that were given with two kinds: the first one holds"},
-    {"keys_without_memory", "uses of new keys for which there was no memory: only in \"(overflow)\""},
-    {"metrics_without_memory", "metrics with new names for which there was no memory: dropped"},
-    {"inside_takt", "regions of an operator new that began while Takt was at work: not timed"},
+    {"keys_over_bound", "keys beyond 4 000, or their uses: only in \"(overflow)\""},
+    {"key_kind_conflict", "keys that were used with two kinds: the first one counts"},
+    {"keys_without_memory", "uses of new keys, out of memory: only in \"(overflow)\""},
+    {"metrics_without_memory", "metrics with new names, out of memory: dropped"},
+    {"inside_takt", "regions started by operator new inside Takt: not timed"},
     {"metrics_over_bound", "metrics beyond 1 024 names: dropped"},
-    {"threads_without_memory",
-     "regions of threads that began when memory for recording was spent, or had ended: not timed"},
-    {"items_or_bytes_not_positive", "items(), bytes() or record() of a number that cannot be: ignored"},
+    {"threads_without_memory", "regions of threads that started without memory for recording, or had ended: not timed"},
+    {"items_or_bytes_not_positive", "items(), bytes() or record() with an invalid number: ignored"},
     {"items_or_bytes_on_another_thread",
-     "items() or bytes() on another thread than the region's: ignored; give them where it was begun"},
-    {"sums_at_limit", "sums of times, items or bytes that have reached 2^63 - 1, and stay there"},
-    {"steps_beyond_last_number", "steps after number 2^63 - 1: they have that number, too"},
-    {"device_skipped", "stream spans without room or mark: not timed on the device"},
-    {"device_failed", "stream spans that the device could not tell, or without memory: not timed on the device"},
+     "items() or bytes() on another thread than the region's: ignored; call them on its starting thread"},
+    {"sums_at_limit", "sums of times, items or bytes that are saturated at 2^63 - 1"},
+    {"steps_beyond_last_number", "steps after number 2^63 - 1: they share that number"},
+    {"device_skipped", "stream spans without buffer space or an event: not timed on the device"},
+    {"device_failed", "stream spans that the device failed to time, or out of memory: not timed on the device"},
     {"device_unresolved", "stream spans not finished at the end: not timed on the device"},
-    {"graph_samples_missed", "replays of a graph that the next one followed too closely: their spans were not read"},
-    {"skipped_capturing", "marks not made, as the stream was being captured into a graph"},
-    {"skipped_no_context", "marks not made, as the calling thread had no context for the stream"},
-    {"skipped_pending_error", "marks not made, so that the application still finds its own error"},
-    {"skipped_no_event", "marks not made: no further event could be had"},
-    {"skipped_refused", "marks not made: the driver refused them"},
-    {"skipped_other_stream", "stream spans that ended on another stream or device than they began on: not timed there"},
-    {"skipped_contexts", "marks not made: there are more than 64 contexts"},
-    {"skipped_not_capturing", "marks of a graph not made, as its stream was not being captured"},
-    {"skipped_graph_unsupported",
-     "marks of a graph not made: this kind of device, or driver, cannot time inside graphs"},
+    {"graph_samples_missed", "graph replays overtaken by the next replay: their spans were not read"},
+    {"skipped_capturing", "events not recorded: the stream was being captured into a graph"},
+    {"skipped_no_context", "events not recorded: the calling thread had no context for the stream"},
+    {"skipped_pending_error", "events not recorded: the application had a pending device error"},
+    {"skipped_no_event", "events not recorded: no event could be created"},
+    {"skipped_refused", "events not recorded: the driver refused them"},
+    {"skipped_other_stream",
+     "stream spans that ended on another stream or device than they started on: not timed there"},
+    {"skipped_contexts", "events not recorded: more than 64 contexts"},
+    {"skipped_not_capturing", "graph events not recorded: the stream was not being captured"},
+    {"skipped_graph_unsupported", "graph events not recorded: this device or driver cannot time inside graphs"},
     {"skipped_stream_full",
-     "marks not made, as TAKT_GPU_RECORDS of them were in flight on their stream: the host is that far ahead"},
-    {"skipped_streams", "marks not made: a context had more streams than the 512 that Takt follows"},
-    {"lost_device_error", "stream spans lost to a fault of the device"},
-    {"lost_stream_destroyed", "stream spans that were pending when their stream was destroyed: lost"},
+     "events not recorded: TAKT_GPU_RECORDS were in flight on their stream, because the host is that far ahead"},
+    {"skipped_streams", "events not recorded: a context had more than the 512 streams that Takt follows"},
+    {"lost_device_error", "stream spans dropped after a device error"},
+    {"lost_stream_destroyed", "stream spans pending when their stream was destroyed: dropped"},
     {"clamped_negative", "stream spans that the device reported as negative: counted as 0"},
-    {"device_spans_unplaced", "stream spans whose place in time is not known: not in the time line"},
-    {"steps_without_rows", "steps without a row: there was no memory for it, or there are more than 1 024 series"},
-    {"spans_lost", "spans whose begin had no room, or another clock: not in the time line"},
-    {"rows_not_taken", "steps whose rows nobody took in time: lost but for the totals"},
-    {"metrics_not_taken", "metrics that nobody took in time: lost"},
-    {"spans_not_taken", "spans that nobody took in time: not in the time line"},
-    {"rows_incomplete", "step rows that left before all stream spans were in"},
-    {"rows_dropped", "steps whose rows came faster than they were taken: lost but for the totals"},
-    {"metrics_dropped", "metrics that came faster than they were taken: lost"},
-    {"metrics_without_room", "metrics of threads for which there was no memory: lost"},
-    {"device_values_dropped", "stream spans that came faster than they were taken: not in step rows"},
-    {"spans_dropped", "spans that came faster than they were taken: not in the time line"},
-    {"not_in_journal", "step rows, metrics, samples or last totals that the journal left out for want of room"},
-    {"journal_changed", "files of the journal that something removed or changed meanwhile: steps and metrics may lack"},
-    {"not_in_csv", "steps beyond the bound of steps.csv: not in it (takt report --steps has what the journal has)"},
-    {"not_confirmed", "files that the disk did not confirm: what was in them may not outlive a power cut"},
+    {"device_spans_unplaced", "stream spans with unknown start times: not in the time line"},
+    {"steps_without_rows", "steps without a row: out of memory, or more than 1 024 series"},
+    {"spans_lost", "spans whose start had no buffer space, or another clock: not in the time line"},
+    {"rows_not_taken", "steps whose rows were not collected in time: only in the totals"},
+    {"metrics_not_taken", "metrics that were not collected in time: dropped"},
+    {"spans_not_taken", "spans that were not collected in time: not in the time line"},
+    {"rows_incomplete", "step rows that were delivered before all their stream spans"},
+    {"rows_dropped", "steps whose rows arrived faster than they were collected: only in the totals"},
+    {"metrics_dropped", "metrics that arrived faster than they were collected: dropped"},
+    {"metrics_without_room", "metrics of threads without memory: dropped"},
+    {"device_values_dropped", "stream spans that arrived faster than they were collected: not in step rows"},
+    {"spans_dropped", "spans that arrived faster than they were collected: not in the time line"},
+    {"not_in_journal", "step rows, metrics, samples or last totals that did not fit into the journal"},
+    {"journal_changed", "journal files that were removed or changed during the run: steps and metrics may be missing"},
+    {"not_in_csv", "steps beyond the size limit of steps.csv (takt report --steps prints those in the journal)"},
+    {"not_confirmed", "files that the disk did not confirm: their data may not survive a power failure"},
     {"not_exported", "step rows, metrics, spans or samples that an exporter did not take"},
-    {"samples_dropped", "samples that nobody took in time: they are in no figure"},
-    {"energies_dropped", "steps or regions that ended long before samples covered them: they have no energy"},
+    {"samples_dropped", "samples that were not collected in time: in no figure"},
+    {"energies_dropped", "steps or regions that ended long before samples covered them: no energy"},
 };
 
 std::string meaning_of(const Loss& loss) {
@@ -470,7 +467,7 @@ Notes notes_of(const Snapshot& snapshot) {
   add_sampled(snapshot, notes.rates);
   halted_lines(snapshot, notes.caveats);
   warmup_lines(snapshot, notes.caveats);
-  // What messages brought together has no clock: of processes it tells nothing.
+  // A summary gathered by messages has no clock and no process data.
   if (!is_job(snapshot) || !snapshot.clock.name.empty()) { run_lines(snapshot, notes.caveats); }
   add_path_notes(snapshot, notes.caveats);
   death_line(snapshot, notes.caveats);

@@ -22,7 +22,7 @@ namespace {
 using MeasurementLines = std::vector<std::string>;
 using Measurements = std::vector<std::shared_ptr<const Measurement>>;
 
-// Of the machine's processors: what others use below it is the usual noise of a machine.
+// Minimum share of the machine's processors that other processes use; less is usual noise.
 constexpr double kBusyOthers = 0.1;
 constexpr std::size_t kP90 = 0;
 constexpr std::size_t kP99 = 2;
@@ -69,7 +69,7 @@ void add_energy_of_runs(const Measurement& measurement, MeasurementLines& lines)
                                  printable(measurement.energy_of)));
 }
 
-/// A line for each reason, with the names that it holds for.
+/// Adds a line for each reason, with the affected names.
 void add_unknown_energy(const Measurements& measurements, MeasurementLines& lines) {
   std::map<std::string, std::string> reasons;
   for (const auto& each : measurements) {
@@ -98,7 +98,7 @@ void add_host_peak(const Measurements& measurements, MeasurementLines& lines) {
   std::optional<std::int64_t> max;
   for (const auto& each : measurements) { max = std::max(max, each->host_peak_bytes); }
   if (!max) { return; }
-  lines.push_back(detail::format("resident memory of the process: {}, the most up to the end of the measurements",
+  lines.push_back(detail::format("resident memory of the process: {}, maximum up to the end of the measurements",
                                  human_bytes(static_cast<double>(*max))));
 }
 
@@ -106,7 +106,7 @@ void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) 
   const MeasuredNotes& notes = measurement.notes;
   const std::string name = printable(measurement.name);
   if (measurement.failed_waits != 0) {
-    lines.push_back(detail::format("{}: {} wait{} for streams failed: such runs may lack work of the device", name,
+    lines.push_back(detail::format("{}: {} wait{} for streams failed: these runs may lack device work", name,
                                    human_count(measurement.failed_waits), plural(measurement.failed_waits)));
   }
   if (notes.slowed_runs != 0) {
@@ -126,9 +126,9 @@ void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) 
     lines.push_back(detail::format("{}: other processes kept up to {} of the machine's processors busy", name,
                                    percent(*notes.others_busy, 1)));
   }
-  if (measurement.end == MeasureEnd::seconds) { lines.push_back(name + ": ended as its time was up"); }
+  if (measurement.end == MeasureEnd::seconds) { lines.push_back(name + ": ended at its time limit"); }
   if (measurement.end == MeasureEnd::max_runs) {
-    lines.push_back(name + ": ended at the most runs that there can be; its interval is wider than asked for");
+    lines.push_back(name + ": ended at the maximum number of runs; its interval is wider than requested");
   }
 }
 
@@ -160,9 +160,9 @@ namespace {
 
 using TrialLines = std::vector<std::string>;
 
-// Of a time, from which on it is worth a line.
+// Minimum share of a time that is worth a line.
 constexpr double kMuchTime = 0.01;
-// All ranks ran their trials at once, as far as that matters.
+// Trials of all ranks count as simultaneous if they overlap for at least this share of the time.
 constexpr double kAtOnce = 0.9;
 
 std::string ns_text(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
@@ -186,27 +186,27 @@ void rate_lines(const TrialResults& results, TrialLines& lines) {
   each_kind(results, [&](const char* kind, const TrialRate& rate) {
     if (!rate.interval) {
       lines.push_back(
-          detail::format("{}: no interval: {} trial{}, it takes 3", kind, rate.trials, plural(rate.trials)));
+          detail::format("{}: no interval: {} trial{}, 3 are needed", kind, rate.trials, plural(rate.trials)));
     }
     if (rate.left_out_steps != 0) {
-      lines.push_back(detail::format("left out of {}: {} step{}, {}, in which the loader began again", kind,
+      lines.push_back(detail::format("left out of {}: {} step{}, {}, in which the loader restarted", kind,
                                      human_count(rate.left_out_steps), plural(rate.left_out_steps),
                                      ns_text(rate.left_out_ns)));
     } else if (rate.begun_again != 0) {
-      lines.push_back(detail::format("{}: the loader began again {} time{}, which counts", kind,
+      lines.push_back(detail::format("{}: the loader restarted {} time{}, included in the time", kind,
                                      human_count(rate.begun_again), plural(rate.begun_again)));
     }
     if (static_cast<double>(rate.copy_ns) > kMuchTime * static_cast<double>(rate.ns)) {
-      lines.push_back(detail::format("{}: {} went into copies of the kept batch, {}", kind, ns_text(rate.copy_ns),
-                                     rate.copies_count ? "which is in its time" : "which is left out"));
+      lines.push_back(detail::format("{}: {} spent copying the kept batch, {}", kind, ns_text(rate.copy_ns),
+                                     rate.copies_count ? "included in its time" : "left out of its time"));
     }
   });
 }
 
 void condition_lines(const TrialResults& results, TrialLines& lines) {
   if (results.of(TrialKind::synthetic).trials != 0) {
-    lines.push_back("the kept batch of SYNTHETIC lies: " +
-                    (results.batch_place.empty() ? "not known where" : printable(results.batch_place)));
+    lines.push_back("place of SYNTHETIC's kept batch: " +
+                    (results.batch_place.empty() ? "unknown" : printable(results.batch_place)));
   }
   if (results.waits_by == "function") { lines.emplace_back("each trial ended with a wait by the program's function"); }
   if (results.waits_by == "streams") {
@@ -214,13 +214,13 @@ void condition_lines(const TrialResults& results, TrialLines& lines) {
                                    plural(results.streams)));
   }
   if (results.failed_waits != 0) {
-    lines.push_back(detail::format("{} of these waits failed: the figures may lack work of devices",
+    lines.push_back(detail::format("{} of these waits failed: the figures may lack device work",
                                    human_count(results.failed_waits)));
   }
   if (!results.cut.empty()) { lines.push_back("cut off " + printable(results.cut)); }
   if (results.went_on && !results.restored) {
     lines.push_back(
-        detail::format("the loop went on without TrialOptions::restore: weights and random state have moved by {} "
+        detail::format("the loop continued without TrialOptions::restore: weights and random state advanced by {} "
                        "steps, and {} batches were taken from the loader",
                        human_count(results.steps_done), human_count(results.batches_taken)));
   }
@@ -236,8 +236,9 @@ void add_results(const TrialResults& results, TrialLines conditions, Page& page)
     page.add({table.head()}, Page::Style::bold);
     page.add_part(table.body(), Page::Style::plain);
   }
-  page.add_part({results.finding ? printable(results.finding->sentence) : "not told: " + printable(results.unreported)},
-                Page::Style::plain);
+  page.add_part(
+      {results.finding ? printable(results.finding->sentence) : "no finding: " + printable(results.unreported)},
+      Page::Style::plain);
   rate_lines(results, conditions);
   condition_lines(results, conditions);
   page.add_part(conditions, Page::Style::dim);
@@ -266,7 +267,7 @@ std::string format_job_trials(const RunInfo& run, const JobTrials& job, int widt
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
     if (job.sum.kinds[kind].trials == 0 || job.at_once[kind] >= kAtOnce) { continue; }
     conditions.push_back(
-        detail::format("{} ran on all ranks at once for {} of the time: with TrialOptions::barrier they begin "
+        detail::format("{} ran on all ranks at once for {} of the time: use TrialOptions::barrier to start them "
                        "together",
                        to_string(static_cast<TrialKind>(kind)), percent(job.at_once[kind], 1)));
   }

@@ -15,17 +15,17 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What measurements have found, for people: a line for each, and what the figures rest on. Any thread.
-/// \param whose such as "rank 0 of 4".
+/// Formats measurements for people: a line for each, and the conditions. Any thread.
+/// \param whose for example "rank 0 of 4".
 /// \param width in columns.
 std::string format_measurements(const RunInfo& run, const std::string& whose,
                                 const std::vector<std::shared_ptr<const Measurement>>& measurements, int width,
                                 bool color);
 
-/// What trials gave, for people: a line for each kind, what they say, and what the figures rest on. Any thread.
+/// Formats trials for people: a line for each kind, the finding, and the conditions. Any thread.
 /// \param width in columns.
 std::string format_trials(const RunInfo& run, const TrialResults& results, int width, bool color);
-/// The same of several ranks together.
+/// Formats the trials of several ranks combined.
 std::string format_job_trials(const RunInfo& run, const JobTrials& job, int width, bool color);
 
 }  // namespace detail

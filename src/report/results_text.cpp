@@ -22,7 +22,7 @@ void ResultsText::update(const std::vector<std::shared_ptr<const Measurement>>& 
     if (of_[at] == measurements[at]) { continue; }
     rows_[at] = measurement_csv(*measurements[at]);
     elements_[at] = measurement_json(*measurements[at]);
-    of_[at] = measurements[at];  // last: where there was no memory for a text, the next time makes it
+    of_[at] = measurements[at];  // last, so that an update after std::bad_alloc retries it
   }
 }
 
@@ -32,7 +32,7 @@ std::string ResultsText::json(const RunInfo& run) const { return measurements_js
 
 namespace {
 
-/// Empty where it is not known.
+/// Empty if unknown.
 std::string csv_amount(double value, bool known) { return known ? detail::format("{}", value) : ""; }
 
 std::string csv_milliseconds(double ns, bool known) { return csv_amount(ns / 1e6, known); }
@@ -123,7 +123,7 @@ JsonText measured_sensors_json(const std::vector<MeasuredSensor>& sensors) {
   return all;
 }
 
-/// One value of each run, in their order; null where none of them is known.
+/// Returns one value per run, in order; null if all are unknown.
 template <class Value>
 JsonText runs_column(const std::vector<MeasuredRun>& runs, Value MeasuredRun::*value) {
   JsonText values = JsonText::array();

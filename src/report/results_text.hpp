@@ -12,34 +12,34 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// results.csv and results.json of a run that measures again and again: both are written as a whole after each
-/// measurement, and the text of each measurement is made once. One thread at a time.
+/// Texts of results.csv and results.json. Both files are rewritten after each measurement, but each measurement's text
+/// is made once. Not thread-safe.
 class ResultsText {
  public:
-  /// Makes the texts of those that are new, or stand in the place of another one.
+  /// Makes texts for new or replaced measurements.
   void update(const std::vector<std::shared_ptr<const Measurement>>& measurements);
   std::string csv() const;
   std::string json(const RunInfo& run) const;
 
  private:
-  std::vector<std::shared_ptr<const Measurement>> of_;  // whose texts these are
+  std::vector<std::shared_ptr<const Measurement>> of_;  // measurements of these texts
   std::vector<std::string> rows_;
   std::vector<std::string> elements_;
 };
 
-/// A measurement in results.csv: its line, by docs/models.md. Any thread.
+/// Returns a measurement's line in results.csv (docs/models.md). Any thread.
 std::string measurement_csv(const Measurement& measurement);
 
-/// results.csv of such lines. Any thread.
+/// Returns results.csv with these lines. Any thread.
 std::string measurements_csv(const std::vector<std::string>& rows);
 
-/// A measurement in results.json, with every run. Any thread, as for all here.
+/// Returns a measurement's element in results.json, with every run. Any thread, like all functions here.
 std::string measurement_json(const Measurement& measurement);
 
-/// results.json of such texts, by schema takt-results/1.
+/// Returns results.json with these elements, schema takt-results/1.
 std::string measurements_json(const RunInfo& run, const std::vector<std::string>& elements);
 
-/// The same of what they are made of.
+/// The same from the measurements.
 std::string measurements_json(const RunInfo& run, const std::vector<std::shared_ptr<const Measurement>>& measurements);
 
 }  // namespace detail

@@ -20,8 +20,8 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t kMaxDevices = 4;  // each with a line of its own
-// A counter and a power that lie further apart are not both right.
+constexpr std::size_t kMaxDevices = 4;  // with a line each
+// Maximum relative difference between a counter and summed power; beyond it, one is wrong.
 constexpr double kTellBoth = 0.05;
 
 struct Reason {
@@ -90,7 +90,7 @@ std::string energy_words(const Snapshot& snapshot, const std::vector<const Senso
                         step_words(snapshot, energy_of_steps(snapshot, kind)));
 }
 
-/// The regions that took most, by all devices, or without one by the processors.
+/// Adds the regions with the most energy, on all devices, or on the processors if there is no device.
 void region_line(const Snapshot& snapshot, Lines& lines) {
   const bool device = !sensors_of(snapshot, Sensor::Kind::device).empty();
   const Sensor::Kind kind = device ? Sensor::Kind::device : Sensor::Kind::processors;
@@ -114,7 +114,7 @@ void region_line(const Snapshot& snapshot, Lines& lines) {
                            human_energy(each.joules), percent(each.error_joules, each.joules), human_count(each.calls),
                            plural(each.calls));
   }
-  if (!text.empty()) { lines.push_back("  in regions of five samples and more: " + text); }
+  if (!text.empty()) { lines.push_back("  in regions with at least five samples: " + text); }
 }
 
 void energy_lines(const Snapshot& snapshot, Lines& lines) {
@@ -132,12 +132,12 @@ void energy_lines(const Snapshot& snapshot, Lines& lines) {
     const double counted = each.energy.joules;
     const std::optional<double> summed = each.energy.by_power_joules;
     if (!has_energy(each) || !summed || std::abs(*summed - counted) <= kTellBoth * counted) { continue; }
-    lines.push_back(detail::format("  {}: its counter tells {}, its power comes to {}", sensor_name(each),
+    lines.push_back(detail::format("  {}: its counter reports {}, its power sums to {}", sensor_name(each),
                                    human_energy(counted), human_energy(*summed)));
   }
 }
 
-/// What meters of one kind had in use at most: of many, the one that had most.
+/// Adds the maximum memory use of sensors of one kind; if there are many, only of the largest.
 void add_memory(const Snapshot& snapshot, Sensor::Kind kind, Quantity quantity, std::string& text) {
   std::vector<std::pair<const Sensor*, const QuantityFigures*>> known;
   for (const Sensor* each : sensors_of(snapshot, kind)) {
@@ -155,7 +155,7 @@ void add_memory(const Snapshot& snapshot, Sensor::Kind kind, Quantity quantity, 
     text += detail::format("{}{} {}{}", text.empty() ? "" : "; ", sensor_name(*sensor),
                            human_bytes(static_cast<double>(memory->max)), whole);
   }
-  if (all > known.size()) { text += detail::format(", the most of {}", all); }
+  if (all > known.size()) { text += detail::format(", the maximum of {}", all); }
 }
 
 void memory_line(const Snapshot& snapshot, Lines& lines) {
@@ -163,7 +163,7 @@ void memory_line(const Snapshot& snapshot, Lines& lines) {
   add_memory(snapshot, Sensor::Kind::device, Quantity::memory, text);
   add_memory(snapshot, Sensor::Kind::process, Quantity::peak_memory, text);
   add_memory(snapshot, Sensor::Kind::machine, Quantity::memory, text);
-  if (!text.empty()) { lines.push_back("memory at most: " + text); }
+  if (!text.empty()) { lines.push_back("maximum memory: " + text); }
 }
 
 std::string slowed_words(const Sensor& sensor) {
@@ -177,7 +177,7 @@ std::string slowed_words(const Sensor& sensor) {
   return text;
 }
 
-/// "cuda 0: busy 87.0 % and 312 W of 700 W on average, clock 1 800 MHz (1 200 at least), at most 71 °C".
+/// "cuda 0: busy 87.0 %, 312 W of 700 W, 1800 MHz (min 1 200) on average, at most 71 °C".
 std::string use_words(const Sensor& sensor) {
   std::string text;
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
@@ -191,7 +191,7 @@ std::string use_words(const Sensor& sensor) {
   }
   if (const QuantityFigures* clock = sensor.figures_of(Quantity::clock)) {
     add(detail::format("{:.0f} MHz", clock->mean));
-    if (clock->min > 0) { text += detail::format(" (least {})", human_count(static_cast<std::uint64_t>(clock->min))); }
+    if (clock->min > 0) { text += detail::format(" (min {})", human_count(static_cast<std::uint64_t>(clock->min))); }
   }
   if (!text.empty()) { text += " on average"; }
   if (const QuantityFigures* heat = sensor.figures_of(Quantity::temperature)) {
@@ -204,7 +204,7 @@ std::string use_words(const Sensor& sensor) {
 void use_lines(const Snapshot& snapshot, Lines& lines) {
   const std::vector<const Sensor*> devices = sensors_of(snapshot, Sensor::Kind::device);
   for (const Sensor* each : devices) {
-    // Of many, those that could have been faster.
+    // If there are many, only those that were slowed down.
     if (devices.size() > kMaxDevices && each->slowed_ns == 0) { continue; }
     const std::string text = use_words(*each);
     if (!text.empty()) { lines.push_back(sensor_name(*each) + ": " + text); }
@@ -227,17 +227,17 @@ void process_line(const Sensor& sensor, Lines& lines) {
   if (!text.empty()) { lines.push_back(sensor_name(sensor) + ": " + text); }
 }
 
-/// How busy its processors were, with everything that runs there.
+/// Adds the load of the machine's processors by all processes.
 void machine_line(const Sensor& sensor, Lines& lines) {
   const QuantityFigures* const cpu = sensor.figures_of(Quantity::cpu_time);
   const std::uint32_t processors = sensor.processors.value_or(0);
   const auto all = (static_cast<double>(sensor.last_ns) - static_cast<double>(sensor.first_ns)) * processors;
   if (cpu == nullptr || all <= 0 || cpu->change < 0) { return; }
-  lines.push_back(detail::format("{}: {} of {} processor{} busy, with all that runs there", sensor_name(sensor),
+  lines.push_back(detail::format("{}: {} of {} processor{} busy, including other processes", sensor_name(sensor),
                                  percent(static_cast<double>(cpu->change), all), processors, plural(processors)));
 }
 
-/// The energies of steps by the meters that are wanted, of each the one of the longest time; all of one Batch path.
+/// Returns the longest step energies of each wanted sensor, all of one Batch path.
 template <class Wanted>
 std::map<std::uint32_t, const StepEnergy*> longest_energies(const Snapshot& snapshot, Wanted wanted) {
   const auto path_of = [&](const StepEnergy& each) { return snapshot.series[each.series].path; };
@@ -308,7 +308,7 @@ void add_sampled(const Snapshot& snapshot, Lines& lines) {
 void add_sample_caveats(const Snapshot& snapshot, Lines& lines) {
   const bool device = !sensors_of(snapshot, Sensor::Kind::device).empty();
   if (device) {
-    lines.emplace_back("energy, memory and use of a device are those of the whole device, whoever uses it");
+    lines.emplace_back("energy, memory and use of a device are those of the whole device, including other processes");
   }
   for (const Sensor& each : snapshot.sensors) {
     if (!each.caveat.empty()) { lines.push_back(sensor_name(each) + ": " + fit(printable(each.caveat), 200)); }
@@ -331,7 +331,7 @@ bool is_open(const Snapshot& snapshot, std::uint32_t path) {
                      [path](const auto& open) { return open.path == path; });
 }
 
-/// Regions inside a call that was not timed have no place there: they stand where the call does.
+/// Regions inside an untimed call are recorded at the level of that call.
 bool has_child_beside(const Snapshot& snapshot, std::uint32_t index) {
   const auto& paths = snapshot.paths;
   return std::any_of(paths.begin(), paths.end(), [&](const PathStats& inside) {
@@ -344,8 +344,7 @@ bool has_child_beside(const Snapshot& snapshot, std::uint32_t index) {
 void sampled_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
   if (path.skipped == 0) { return; }
-  const char* const moved =
-      has_child_beside(snapshot, index) ? "; what was inside the others stands one level higher" : "";
+  const char* const moved = has_child_beside(snapshot, index) ? "; regions inside the others are one level higher" : "";
   lines.push_back(detail::format("sampled: {}, timed {} of {} entered; its times are of the timed ones{}",
                                  path_label(snapshot, index), human_count(path.host.n()),
                                  human_count(path.host.n() + path.skipped), moved));
@@ -357,7 +356,7 @@ bool is_inside_batch(const Snapshot& snapshot, std::uint32_t index) {
   return above != kNoIndex;
 }
 
-/// Who begins a Batch before the one before has ended finds fewer steps than there were.
+/// Batches that start before the previous one has ended are not counted as steps.
 void inner_batches_line(const Snapshot& snapshot, std::vector<std::string>& lines) {
   std::uint64_t inner = 0;
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
@@ -369,21 +368,21 @@ void inner_batches_line(const Snapshot& snapshot, std::vector<std::string>& line
                                  human_count(inner), inner == 1 ? "" : "es"));
 }
 
-/// What may have made the regions at `index` longer than those around them.
+/// Returns the likely reason why a region is longer than its parent.
 std::string why_longer(const Snapshot& snapshot, std::uint32_t index) {
-  if (snapshot.holds_repetitions(index)) { return "a path ends at 64 keys, and it takes what begins inside it, too"; }
+  if (snapshot.holds_repetitions(index)) { return "paths end at 64 keys, so it includes the regions inside it"; }
   const std::string around = snapshot.path_name(snapshot.paths[index].parent);
   const bool forgotten = std::any_of(snapshot.losses.begin(), snapshot.losses.end(), [&](const Loss& loss) {
     return loss.what == "never_ended" && loss.where == around;
   });
-  std::string text = "from record(), or from ends that came after that one's";
-  if (forgotten) { text += ", or as that one was not always ended"; }
-  if (snapshot.threads.size() > 1) { text += ", or from several threads"; }
+  std::string text = "by record(), or by ends after that region's end";
+  if (forgotten) { text += ", or by a missing end of that region"; }
+  if (snapshot.threads.size() > 1) { text += ", or by several threads"; }
   return text;
 }
 
-/// A region is never longer than what it is in, unless its time was not measured there. One that is open has no time
-/// yet.
+/// Adds a warning if a region is longer than its parent, which happens only if its time was not measured there. An open
+/// parent has no time yet.
 void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
   if (path.parent == kNoIndex || is_open(snapshot, path.parent)) { return; }
@@ -393,9 +392,9 @@ void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std:
                                  why_longer(snapshot, index)));
 }
 
-/// Beside what a region measures it takes time of the one around it. Said where that is a tenth of what that one calls
-/// its own.
-/// \param inside regions that were timed right inside this one.
+/// Adds the cost of regions that is not in their own time but in their parent's. Printed if it is at least a tenth of
+/// the parent's self time.
+/// \param inside number of regions timed directly inside this one.
 void own_cost_line(const Snapshot& snapshot, std::uint32_t index, std::uint64_t inside,
                    std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
@@ -410,7 +409,7 @@ void own_cost_line(const Snapshot& snapshot, std::uint32_t index, std::uint64_t 
                                  human_count(inside)));
 }
 
-/// How many regions were timed right inside each. Those that every() passed over cost less by far.
+/// Returns the number of regions timed directly inside each. Regions skipped by every() cost far less.
 std::vector<std::uint64_t> regions_inside(const Snapshot& snapshot) {
   std::vector<std::uint64_t> inside(snapshot.paths.size());
   for (const PathStats& path : snapshot.paths) {
@@ -419,12 +418,12 @@ std::vector<std::uint64_t> regions_inside(const Snapshot& snapshot) {
   return inside;
 }
 
-/// A statement that many paths may want to make, by a few of them.
+/// Adds the first few of many similar statements.
 void add_few(const std::vector<std::string>& all, std::vector<std::string>& lines) {
   constexpr std::size_t kFew = 3;
   const std::size_t few = std::min(all.size(), kFew);
   lines.insert(lines.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(few));
-  if (all.size() > few) { lines.push_back(detail::format("  and so for {} more", all.size() - few)); }
+  if (all.size() > few) { lines.push_back(detail::format("  and the same for {} more", all.size() - few)); }
 }
 
 void missing_spans_lines(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
@@ -436,8 +435,8 @@ void missing_spans_lines(const Snapshot& snapshot, std::uint32_t index, std::vec
   }
   const std::uint64_t unbinned = path.host.histogram().unbinned() + path.device.histogram().unbinned();
   if (unbinned != 0) {
-    lines.push_back(detail::format("percentiles: {} lacks {} duration{} for which there was no memory", name,
-                                   human_count(unbinned), plural(unbinned)));
+    lines.push_back(detail::format("percentiles: {} lacks {} duration{} (out of memory)", name, human_count(unbinned),
+                                   plural(unbinned)));
   }
 }
 

@@ -13,7 +13,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace {
 
-/// Whether the place is one of the region that lies in no other one of it, below the Batch.
+/// Returns true if the path is of this region, below the Batch and not inside the same region.
 bool is_outermost_path(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, const std::string& region) {
   if (path >= snapshot.paths.size() || snapshot.paths[path].name != region) { return false; }
   for (std::uint32_t above = snapshot.paths[path].parent; above != kNoIndex && above != batch;
@@ -23,7 +23,7 @@ bool is_outermost_path(const Snapshot& snapshot, std::uint32_t path, std::uint32
   return true;
 }
 
-/// What the region took in the step; none where a stream span of it is missing.
+/// Returns the region's time in the step; nothing if a stream span of it is missing.
 std::optional<std::uint64_t> time_in(const Snapshot& snapshot, const Row& row, const SlackOptions& options) {
   const std::uint32_t batch = snapshot.series[row.series].path;
   std::uint64_t sum_ns = 0;
@@ -68,7 +68,7 @@ void Slack::Impl::add(const Snapshot& snapshot, const Row& row) {
 Slack::Slack(SlackOptions options) {
   if (options.region.empty()) { throw Error("takt::Slack: name the region, such as \"Inference\""); }
   if (options.budget.count() <= 0) {
-    throw Error("takt::Slack: the budget of " + options.region + " has to be above 0: the slack time of one cycle");
+    throw Error("takt::Slack: the budget of " + options.region + " must be above 0: the slack time of one cycle");
   }
   impl_ = std::make_shared<Impl>(std::move(options));
 }

@@ -55,7 +55,7 @@ void TextTable::show(unsigned priority, std::size_t space) {
 }
 
 void TextTable::choose(std::size_t width) {
-  // A shorter name than this hides more than a column does.
+  // Cutting a name below this width hides more than dropping a column.
   const std::size_t name = std::min(name_width_, 3 * width / 10);
   unsigned last = 0;
   for (const TextColumn& each : columns_) { last = std::max(last, each.priority); }
@@ -64,7 +64,7 @@ void TextTable::choose(std::size_t width) {
     const std::size_t used = name + cells_width_;
     show(priority, width > used ? width - used : 0);
   }
-  // The heading is never cut, so that columns stand below theirs however little room there is.
+  // Never cut the heading, so that columns always stay aligned with theirs.
   name_width_ = std::max(std::min(name_width_, width - std::min(width, cells_width_)), std::strlen(name_head_));
 }
 
@@ -91,7 +91,7 @@ std::vector<std::string> TextTable::body() const {
   return out;
 }
 
-/// Deep in the tree the indentation stops where it would leave no room for the name.
+/// Limits the indentation in deep trees to keep space for the name.
 std::string TextTable::name_cell(const Line& line) const {
   const std::size_t indent = std::min(2 * line.depth, name_width_ / 2);
   const std::string name = fit(line.name, name_width_ - indent);
@@ -136,7 +136,7 @@ bool wants_color(std::FILE* stream, ConsoleOptions::Color color) {
   if (color != ConsoleOptions::Color::automatic) { return color == ConsoleOptions::Color::always; }
   const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
   const char* terminal = std::getenv("TERM");
-  // Launchers of MPI give ranks a terminal of their own, and write what arrives there into a file, perhaps.
+  // MPI launchers give ranks a terminal of their own whose output may go to a file.
   for (const char* const launcher : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"}) {
     if (std::getenv(launcher) != nullptr) { return false; }
   }

@@ -13,34 +13,33 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A column of figures, or of words.
+/// A column of figures or words.
 struct TextColumn {
   const char* head;
-  unsigned priority;   ///< 0: always shown; else where there is room, 1 first. Columns of one priority go together
-  bool shown = true;   ///< false: never, whatever the room
-  bool words = false;  ///< begin below each other, where figures end so
+  unsigned priority;   ///< 0: always shown; others if they fit, 1 first; columns of one priority together
+  bool shown = true;   ///< false: never shown
+  bool words = false;  ///< left-aligned; figures are right-aligned
 };
 
-/// A table: names as a tree, such as those of regions, and the columns for which there is room. Printable text. One
-/// thread at a time.
+/// A table with a name tree, such as of regions, and the columns that fit. Printable text. Not thread-safe.
 class TextTable {
  public:
   struct Line {
     std::string name;
     std::size_t depth = 0;
-    std::vector<std::string> cells;  ///< one a column
+    std::vector<std::string> cells;  ///< one per column
   };
 
   /// REQUIRES: each line has a cell for each column.
-  /// \param name_head stands above the names; static storage.
+  /// \param name_head heading of the names; static storage.
   TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width,
             const char* name_head = "region");
 
   std::string head() const;
   std::vector<std::string> body() const;
-  /// Whether the columns of a priority found room.
+  /// Returns true if the columns of a priority are shown.
   bool shows(unsigned priority) const;
-  /// Of a whole line.
+  /// Returns the width of a whole line.
   std::size_t width() const noexcept { return name_width_ + cells_width_; }
 
  private:
@@ -55,20 +54,20 @@ class TextTable {
   std::vector<Line> lines_;
   std::vector<std::size_t> widths_;
   std::vector<bool> has_space_;
-  std::size_t cells_width_ = 0;  // of those shown, the space between them included
+  std::size_t cells_width_ = 0;  // of the shown columns, with spaces between them
   std::size_t name_width_ = 0;
 };
 
-/// Lines in one style, one below the other; what is longer than the width is wrapped. One thread at a time.
+/// Styled lines, wrapped at the width. Not thread-safe.
 class Page {
  public:
   enum class Style { plain, bold, dim };
-  /// \param width in columns; a narrow page is made wider, to 40.
+  /// \param width in columns; at least 40 is used.
   Page(int width, bool color);
 
   std::size_t width() const noexcept { return width_; }
   void add(const std::vector<std::string>& lines, Style style);
-  /// The same with an empty line behind them, or nothing if there are none.
+  /// The same, followed by an empty line; nothing if there are no lines.
   void add_part(const std::vector<std::string>& lines, Style style);
   void gap() { text_ += '\n'; }
   const std::string& text() const noexcept { return text_; }
@@ -81,11 +80,11 @@ class Page {
   std::string text_;
 };
 
-/// Whether colours are wanted there: NO_COLOR, TERM, and what started the process decide where the option does not.
+/// Returns true if colours are wanted. If the option is automatic, NO_COLOR, TERM and the launcher decide.
 bool wants_color(std::FILE* stream, ConsoleOptions::Color color);
-/// In columns: as wanted, or, for 0, as the terminal is, or `without_terminal`.
+/// Returns the width in columns: `wanted`; if that is 0, the terminal's width or `without_terminal`.
 int width_of(std::FILE* stream, int wanted, int without_terminal = 100);
-/// A page for stdout. Where that is no terminal, programs may read it: its lines are not broken.
+/// Returns a page for stdout. Lines are not wrapped if it is not a terminal, because programs may read it.
 Page page_on_stdout(const ConsoleOptions& drawn);
 
 }  // namespace detail

@@ -55,7 +55,7 @@ std::string trace_counter(std::string_view name, std::string_view unit, double v
 std::string trace_tail(const JsonText& other) { return "\n],\"otherData\":" + printable_json(other.text()) + "}\n"; }
 
 std::uint32_t TrackLanes::place(std::int64_t begin_ns, std::int64_t end_ns) {
-  if (end_ns <= begin_ns) { return 0; }  // lies inside whatever is there
+  if (end_ns <= begin_ns) { return 0; }  // inside any neighbour
   const auto count = static_cast<std::uint32_t>(lanes_.size());
   for (std::uint32_t lane = 0; lane < count; ++lane) {
     if (lanes_[lane].take({begin_ns, end_ns})) { return lane; }
@@ -66,18 +66,18 @@ std::uint32_t TrackLanes::place(std::int64_t begin_ns, std::int64_t end_ns) {
 }
 
 bool TrackLanes::Lane::take(Stretch span) {
-  if (outermost_.empty() || outermost_.back().end_ns <= span.begin_ns) {  // the usual one
+  if (outermost_.empty() || outermost_.back().end_ns <= span.begin_ns) {  // the usual case
     outermost_.push_back(span);
     if (outermost_.size() > kMax) { shorten(); }
     return true;
   }
-  if (outermost_.back().begin_ns < span.begin_ns) { return false; }  // the usual other one: it lies across the last
+  if (outermost_.back().begin_ns < span.begin_ns) { return false; }  // overlaps the last one
   const auto first =
       std::lower_bound(outermost_.begin(), outermost_.end(), span,
                        [](const Stretch& each, const Stretch& its) { return each.end_ns <= its.begin_ns; });
   auto last = first;
   for (; last != outermost_.end() && last->begin_ns < span.end_ns; ++last) {
-    // What lies inside an outermost one is not known any more, so that nothing more goes there.
+    // Spans inside an outermost one are unknown, so nothing more is placed there.
     if (last->begin_ns < span.begin_ns || last->end_ns > span.end_ns) { return false; }
   }
   if (first == last) {
@@ -89,7 +89,7 @@ bool TrackLanes::Lane::take(Stretch span) {
   return true;
 }
 
-/// Those in the middle become one. What began long ago and has not ended, as an Epoch, began among the oldest.
+/// Merges the middle quarters. Long open spans, such as an Epoch, started among the oldest, which are kept.
 void TrackLanes::Lane::shorten() {
   const auto quarter = static_cast<std::ptrdiff_t>(outermost_.size() / 4);
   const auto first = outermost_.begin() + quarter;
@@ -100,12 +100,12 @@ void TrackLanes::Lane::shorten() {
 
 namespace {
 
-/// How a quantity looks on a time line. What is not here has no track.
+/// Display of a quantity on a time line. Quantities not listed have no track.
 struct Track {
   Quantity quantity;
   const char* name;
   const char* unit;
-  double scale;  ///< of a value, or of what it counts up by in a nanosecond
+  double scale;  ///< for values, or for a counter's increase per nanosecond
 };
 constexpr double kPerSecond = 1e9;
 constexpr Track kTracks[] = {
@@ -129,7 +129,7 @@ const Track* counter_track_of(Quantity quantity) {
   return nullptr;
 }
 
-/// A curve for each reason that holds would be four that are mostly 0.
+/// One curve for all reasons; four would be mostly 0.
 constexpr const char* kSlowed = "slowed down";
 
 }  // namespace
@@ -164,7 +164,7 @@ std::vector<CounterValue> CounterTracks::values(const Snapshot& snapshot, const 
   return values;
 }
 
-/// What a trace has no room for.
+/// Events that do not fit into a trace.
 struct DroppedEvents {
   std::uint64_t spans = 0;
   std::uint64_t counters = 0;
@@ -177,12 +177,12 @@ using Json = detail::JsonText;
 
 std::int64_t process_of(const RunInfo& run) { return run.pid != 0 ? run.pid : run.rank; }
 
-// Tracks of streams have numbers beyond those of threads, of which a process tells 4 096 apart.
+// Stream tracks are numbered above threads; a process has at most 4,096 named ones.
 constexpr std::uint32_t kFirstStream = 1'000'001;
-// And behind them the further lanes of both.
+// Further lanes of both are numbered above these.
 constexpr std::uint32_t kFirstLane = 2'000'001;
 
-/// "cuda 0", the first device of this kind that was seen.
+/// "cuda 0", the first device seen of this kind.
 std::string name_of_line(const TimeLineInfo& line) { return detail::format("{} {}", line.device, line.number); }
 
 std::uint32_t track_of(const Snapshot& snapshot, const Span& span) {
@@ -235,11 +235,11 @@ std::string tail(const Snapshot& snapshot, const detail::DroppedEvents& dropped)
 }  // namespace
 
 struct TraceExporter::Impl {
-  /// A track of its own for spans that overlap others of their thread or stream.
+  /// A separate track for spans that overlap others of their thread or stream.
   struct FurtherLane {
     std::uint32_t thread;  // index into Snapshot::threads
     std::uint32_t stream;  // index into Snapshot::streams, or kNoIndex
-    std::uint32_t track;   // which it is a lane of
+    std::uint32_t track;   // track that it is a lane of
     std::uint32_t own_track;
     std::uint32_t number;  // from 2
     std::string name;      // as written
@@ -252,7 +252,7 @@ struct TraceExporter::Impl {
     const Span* span;
     std::int64_t end_ns;
     std::uint32_t lane;
-    /// Of what ends together, the inner one.
+    /// If both end at the same time, the inner one is first.
     bool is_before(const Placed& other) const {
       return end_ns != other.end_ns ? end_ns < other.end_ns : span->begin_ns > other.span->begin_ns;
     }
@@ -264,8 +264,7 @@ struct TraceExporter::Impl {
     first = false;
   }
 
-  /// A thread is named when it is first seen, not at the end, so that a killed run has names too; and again when its
-  /// name has changed.
+  /// Names threads when they first appear, so that killed runs have names, and again when a name changes.
   void name_tracks(const Snapshot& snapshot) {
     const std::int64_t process = process_of(snapshot.run);
     if (first) {
@@ -286,7 +285,7 @@ struct TraceExporter::Impl {
     for (FurtherLane& each : further) { name_lane(snapshot, each); }
   }
 
-  /// The name of its track and a number, "main (2)"; again when that has changed.
+  /// Writes the track's name with a number, "main (2)", when it changes.
   void name_lane(const Snapshot& snapshot, FurtherLane& lane) {
     std::string name = lane.stream != kNoIndex                 ? stream_name(snapshot, lane.stream)
                        : lane.thread < snapshot.threads.size() ? snapshot.threads[lane.thread].name
@@ -297,12 +296,12 @@ struct TraceExporter::Impl {
     lane.name = name;
   }
 
-  /// The track on which a span of this lane belongs.
+  /// Returns the track for a span of this lane.
   std::uint32_t lane_track(const Snapshot& snapshot, const Span& span, std::uint32_t lane) {
     const std::uint32_t track = track_of(snapshot, span);
     if (lane == 0) { return track; }
     const auto number = static_cast<std::uint32_t>(further.size());
-    if (number == further.capacity()) { further.reserve(2U * number + 8); }  // what may throw comes first
+    if (number == further.capacity()) { further.reserve(2U * number + 8); }  // do everything that may throw first
     const auto [place, is_new] = lane_numbers.emplace(std::make_pair(track, lane), number);
     if (is_new) { further.push_back({span.thread, span.stream, track, kFirstLane + number, lane + 1, {}}); }
     FurtherLane& own = further[place->second];
@@ -310,7 +309,7 @@ struct TraceExporter::Impl {
     return own.own_track;
   }
 
-  /// "cuda 0 stream 1"; where another thread put spans there before, "cuda 0 stream 1 (loader)".
+  /// Returns "cuda 0 stream 1", or "cuda 0 stream 1 (loader)" if another thread used the stream before.
   static std::string stream_name(const Snapshot& snapshot, std::size_t index) {
     const StreamInfo& stream = snapshot.streams[index];
     const auto is_same = [&stream](const StreamInfo& other) {
@@ -323,8 +322,8 @@ struct TraceExporter::Impl {
     return detail::format("{} ({})", name, snapshot.threads[stream.thread].name);
   }
 
-  /// Threads hand over late what ended on others, and streams what is done: lanes are given by the ends, lines written
-  /// in order.
+  /// Spans of other threads and streams arrive late. Lanes are assigned by end time; lines are written in order of
+  /// arrival.
   void add_spans(const Snapshot& snapshot) {
     std::vector<Placed> placed;
     std::vector<Placed*> by_end;
@@ -353,7 +352,7 @@ struct TraceExporter::Impl {
     --left;
   }
 
-  /// Points of curves, which have no lanes.
+  /// Adds points of curves, which have no lanes.
   void add_samples(const Snapshot& snapshot) {
     for (const Sample& sample : snapshot.samples) {
       if (sample.sequence < next_sample) { continue; }
@@ -375,7 +374,7 @@ struct TraceExporter::Impl {
   }
 
   detail::StreamFile file;
-  std::uint64_t left;  // spans that may still be written
+  std::uint64_t left;  // number of spans that may still be written
   std::uint64_t counters_left;
   detail::DroppedEvents dropped;
   detail::CounterTracks counters;

@@ -16,12 +16,12 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// The parts of a file of Chrome's trace events, as text. All: any thread.
+// Parts of a Chrome trace-event file, as text. All: any thread.
 
-/// What stands in front of the first event; between two of them stands a comma.
+/// Text before the first event; events are separated by commas.
 inline constexpr std::string_view kTraceHead = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
 
-/// A stretch of time on a track.
+/// An interval on a track.
 struct TraceSlice {
   std::string_view name;
   const char* category;
@@ -29,31 +29,30 @@ struct TraceSlice {
   std::int64_t duration_ns;
 };
 
-/// The format counts in microseconds; three decimals keep every nanosecond.
+/// Formats microseconds with three decimals, which keeps every nanosecond.
 std::string trace_microseconds(std::int64_t ns);
-/// An event that says something of a process or a track.
+/// Returns a metadata event of a process or track.
 std::string trace_metadata(const char* what, std::int64_t process, std::uint32_t track, const JsonText& arguments);
-/// The events that give a track its name and its place.
+/// Returns the events that set a track's name and order.
 std::string track_names(std::int64_t process, std::uint32_t track, const std::string& name, std::uint32_t order);
 std::string trace_slice(const TraceSlice& slice, std::int64_t process, std::uint32_t track);
-/// A point of the curve of that name. \param unit may be empty. \param value finite.
+/// Returns a point of the curve with that name. \param unit may be empty. \param value finite.
 std::string trace_counter(std::string_view name, std::string_view unit, double value, std::int64_t time_ns,
                           std::int64_t process);
-/// What stands behind the last event.
+/// Returns the text after the last event.
 std::string trace_tail(const JsonText& other);
 
-/// The lanes of one track of a time line: within a lane, spans lie apart or one inside the other, as viewers want it.
-/// What overlaps goes to the next lane. A lane remembers its outermost spans, at most kMax; between the oldest and the
-/// newest of these the others become one, across which nothing can reach. One thread at a time.
+/// Lanes of one time-line track. Viewers require that spans within a lane are disjoint or nested, so overlapping spans
+/// use the next lane. A lane keeps at most kMax outermost spans; beyond that, those between the oldest and newest are
+/// merged into one, which no span can cross. Not thread-safe.
 class TrackLanes {
  public:
-  static constexpr std::size_t kMax = 16'384;  ///< stretches of a lane
+  static constexpr std::size_t kMax = 16'384;  ///< outermost spans per lane
   static constexpr std::uint32_t kMaxLanes = 256;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  /// The lane of a span: 0 is the usual one, kNone where there are too many. Where spans come in the order of their
-  /// ends, and of those that end together the inner ones first, those that can share a lane do; a span that comes late
-  /// may get another one.
+  /// Returns the lane of a span: 0 is the usual one, kNone if there are too many. Lanes are shared optimally if spans
+  /// arrive by end time, inner ones first on ties; a late span may get another lane.
   /// \throws std::bad_alloc
   std::uint32_t place(std::int64_t begin_ns, std::int64_t end_ns);
 
@@ -69,7 +68,7 @@ class TrackLanes {
    private:
     void shorten();
 
-    std::vector<Stretch> outermost_;  // in order, apart
+    std::vector<Stretch> outermost_;  // in order, disjoint
   };
 
   std::vector<Lane> lanes_;
@@ -82,14 +81,14 @@ struct CounterValue {
   double value;
 };
 
-/// Makes curves of samples: what counts up is told as how fast it does. One thread at a time.
+/// Makes curves of samples; counters become rates. Not thread-safe.
 class CounterTracks {
  public:
-  /// Of the next sample of its meter; without a meter, none.
+  /// Returns the values of the sensor's next sample; none if the sensor is unknown.
   std::vector<CounterValue> values(const Snapshot& snapshot, const Sample& sample);
 
  private:
-  std::map<std::uint32_t, Sample> last_;  // by meter
+  std::map<std::uint32_t, Sample> last_;  // by sensor
 };
 
 }  // namespace detail

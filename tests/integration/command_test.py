@@ -107,7 +107,7 @@ class Command(rig.Case):
         # On a machine that others keep busy their processors, and steps that waited for one, stand behind it, and not IO.
         self.assertEqual((live["findings"][0]["what"], live["findings"][0]["where"]), ("never_ended", "Batch/Forward/embed"))
         self.assertGreater(len(live["findings"]), 1)
-        self.assertIn('"Batch/Forward/embed" had not ended when the next step or its thread had, 1 time: not timed\n', self.takt("report", self.runs).stdout)
+        self.assertIn('"Batch/Forward/embed" was still open when the next step or its thread ended, 1 time: not timed\n', self.takt("report", self.runs).stdout)
 
     def test_killed_in_a_region_says_where(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
@@ -645,7 +645,7 @@ class Command(rig.Case):
         self.assertLessEqual(max(map(len, narrow.splitlines())), 40)
         predictions.write_text("name,latency_ms\nnet b8,4\nnet b16,\x1b[2J\n")
         run = self.takt("predict-check", predictions, directory.parent, status=1)
-        self.assertIn("predictions.csv, line 3: latency_ms is '?[2J', which is no number of 0 or more", run.stderr)
+        self.assertIn("predictions.csv, line 3: latency_ms is '?[2J', which is not a number >= 0", run.stderr)
         directory.joinpath("results.csv").unlink()
         directory.joinpath("results.csv").symlink_to(predictions)
         self.assertIn("a symbolic link", self.takt("predict-check", predictions, directory.parent, status=1).stderr)

@@ -38,7 +38,7 @@ class Shows(page_case.Case):
         self.assertEqual(self.count(".change"), changed + 1)
         BROWSER.click("#change-chart .tools button")
         self.assertEqual(self.count(".change"), 100)
-        self.assertIn("201 more are among the numbers", self.text("#changes"))
+        self.assertIn("201 more are in the table", self.text("#changes"))
 
     def test_numbers_are_those_of_json(self):
         for kind in ("usual", "few", "many"):

@@ -198,7 +198,7 @@ std::vector<Case> slow_step_cases() {
          for (int step = 0; step < 2000; ++step) { run.one_step(5, step > 20 && step * step % 211 < 2 ? 700 : 0); }
          return run.finish();
        },
-       {{"slow_steps", {"27", "Checkpoint", "not known"}}}},
+       {{"slow_steps", {"27", "Checkpoint", "unknown"}}}},
       {"at equal distances, on a busy machine",
        [] {
          Training run;
@@ -472,7 +472,7 @@ std::vector<Abstained> abstained_cases() {
       {"nothing has a history", "steps", [] { return takt::Snapshot(); }, {"history"}},
       {"steps are few for a change", "change_point", steps(100), {"90", "240"}},
       {"steps are few for a drift", "drift", steps(100), {"90", "240"}},
-      {"steps are like their neighbours", "change_point", slow_waves, {"neighbouring"}},
+      {"steps are like their neighbours", "change_point", slow_waves, {"autocorrelated"}},
       {"the system does not tell", "processors_busy", [] { return with_process({}); }, {"Session", "processor"}},
       {"calls are sampled",
        "input_bound",

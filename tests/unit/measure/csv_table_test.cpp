@@ -51,7 +51,7 @@ TEST_CASE("CsvTable: a head alone is a table without rows") {
 
 TEST_CASE("CsvTable: what is no table is refused with its line") {
   CHECK(mentions(table_refusal_of(""), {"f.csv, line 1", "empty"}));
-  CHECK(mentions(table_refusal_of("a,b,a\n"), {"f.csv, line 1", "'a'", "twice"}));
+  CHECK(mentions(table_refusal_of("a,b,a\n"), {"f.csv, line 1", "'a'", "duplicate"}));
   CHECK(mentions(table_refusal_of("a,b\n1,2\n1\n"), {"f.csv, line 3", "1", "2"}));  // fields, and columns
   CHECK(mentions(table_refusal_of("a,b\n1,2,3\n"), {"f.csv, line 2", "3", "2"}));
   const std::string no_end = table_refusal_of("a,b\n1,\"2\n3\n");

@@ -123,7 +123,7 @@ TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
   // How much they overlap is told whichever of them is slower.
   const takt::Finding some = *results_of({100, 5}, {104, 5}, {60, 1}).finding;
   CHECK(some.what == "partial_overlap");
-  CHECK(mentions(some.sentence, {"overlap for", "not known"}));
+  CHECK(mentions(some.sentence, {"overlap for", "unknown"}));
   const takt::Finding none = *results_of({100, 0.1}, {200, 0.1}, {66.5, 0.1}).finding;
   CHECK(none.what == "no_overlap");
   CHECK(mentions(none.sentence, {"do not overlap", "IO is the slower one"}));

@@ -100,7 +100,7 @@ TEST_CASE("page: names that are markup are shown, and mean nothing") {
 
 TEST_CASE("page: of a run without steps, and of nothing at all") {
   const std::string nothing = page_of(Snapshot());
-  CHECK(has(nothing, "Nothing stands out."));
+  CHECK(has(nothing, "No findings."));
   CHECK(has(nothing, "No steps were kept."));
   CHECK(data_of(nothing)["series"].empty());
   Snapshot idle;

@@ -125,7 +125,7 @@ TEST_CASE("Steps as bytes: what is cut off or something else is refused, or read
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     REQUIRE_THROWS_AS(unpack_steps(std::string_view(bytes).substr(0, length)), takt::Error);
   }
-  CHECK_THROWS_WITH(unpack_steps(bytes + "x"), containing("more bytes follow"));
+  CHECK_THROWS_WITH(unpack_steps(bytes + "x"), containing("trailing bytes"));
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     for (const int value : {0, 1, 0x7F, 0x80, 0xFF}) {
       std::string changed = bytes;

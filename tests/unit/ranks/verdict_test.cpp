@@ -154,7 +154,7 @@ TEST_CASE("Verdict: time outside all regions is told as such") {
   const RankVerdict verdict = only_verdict(times);
   REQUIRE(verdict.state == RanksAre::slowed);
   CHECK(verdict.slowdown.region.empty());
-  CHECK(mentions(verdict.finding.sentence, {"no region", "20.3 ms"}));
+  CHECK(mentions(verdict.finding.sentence, {"outside regions", "20.3 ms"}));
 }
 
 TEST_CASE("Verdict: what is longest outside regions is not laid upon a region that is a little longer") {
@@ -293,7 +293,7 @@ TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps o
   const RankVerdict verdict = only_verdict(times);
   CHECK(verdict.state == RanksAre::unreported);
   CHECK(verdict.finding.what == "waits_untold");
-  CHECK(mentions(verdict.finding.sentence, {"not known", "takt::Comm"}));
+  CHECK(mentions(verdict.finding.sentence, {"unknown", "takt::Comm"}));
   CHECK_FALSE(takt::detail::efficiency_of(times));
   // A region of another wait tells nothing of this one: what each rank takes differs, but for as long.
   for (std::size_t step = 0; step < times.steps(); ++step) {
@@ -304,7 +304,7 @@ TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps o
   }
   const RankVerdict hidden = only_verdict(times);
   CHECK(hidden.state == RanksAre::unreported);
-  CHECK(mentions(hidden.finding.sentence, {"not known", "Forward", "6.02 ms", "rank 1", "Backward", "takt::Comm"}));
+  CHECK(mentions(hidden.finding.sentence, {"unknown", "Forward", "6.02 ms", "rank 1", "Backward", "takt::Comm"}));
   CHECK(takt_test::numbers_without_evidence(hidden.finding) == std::string());
   CHECK_FALSE(takt::detail::efficiency_of(times));
 }

@@ -329,7 +329,7 @@ TEST_CASE("the head names the run, its rank and its time, and tells each state a
   CHECK(lines_of(more).size() == 2);  // the head, and that there are other ranks
   const Scratch scratch;
   snapshot.run.directory = scratch.path("rank-1-0-17");
-  CHECK(mentions(wide(snapshot), {"this is rank 1 alone; all of them: takt report"}));
+  CHECK(mentions(wide(snapshot), {"this is rank 1 only; for all ranks: takt report"}));
   snapshot.run.directory = sample_snapshot().run.directory;
   CHECK(line_mentions(more, {"digits", "digits-20260301-101530-5f3a", "1", "4", "62.4 s"}));
   const auto head = [&snapshot] { return lines_of(wide(snapshot)).at(1); };
