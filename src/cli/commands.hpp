@@ -25,6 +25,7 @@ struct ReportOptions {
   std::string file;       ///< of the form html: where it goes
   int rank = -1;          ///< of this one alone; -1: of all
   bool per_rank = false;  ///< of each rank, too
+  std::string columns;    ///< as TableForm::columns
   ConsoleOptions drawn;   ///< how tables are, here as below
 };
 

@@ -24,6 +24,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,12 +53,15 @@ class StepPrinter {
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void print_tables(const std::vector<RunReport>& runs, const ReportOptions& options) {
-  const int width = detail::width_of(stdout, options.drawn.width);
-  const bool color = detail::wants_color(stdout, options.drawn.color);
+  TableForm form;
+  form.width = detail::width_of(stdout, options.drawn.width);
+  form.color = detail::wants_color(stdout, options.drawn.color);
+  form.findings = std::numeric_limits<std::size_t>::max();
+  form.columns = options.columns;
   for (const RunReport& run : runs) {
-    print_text(report_text(run, width, color));
+    print_text(report_text(run, form));
     for (const Rank& rank : run.ranks) {
-      if (options.per_rank && run.ranks.size() > 1) { print_text(format_table(rank.snapshot, width, color)); }
+      if (options.per_rank && run.ranks.size() > 1) { print_text(format_table(rank.snapshot, form)); }
     }
   }
 }

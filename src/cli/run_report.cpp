@@ -329,16 +329,15 @@ std::vector<std::string> endings_of(const RunReport& run) {
   return lines;
 }
 
-std::string report_text(const RunReport& run, int width, bool color) {
-  const std::string table =
-      run.ranks.size() == 1 ? format_table(run.job.sum, width, color) : detail::format_job(run.job, width, color);
+std::string report_text(const RunReport& run, const TableForm& form) {
+  const std::string table = run.ranks.size() == 1 ? format_table(run.job.sum, form) : detail::format_job(run.job, form);
   std::string endings;
   for (const std::string& each : endings_of(run)) { endings += each + "\n"; }
   const Ending state = state_of(run.ranks);
   // How a run broke off is the first thing to know of it.
   const bool usual = run.missing.empty() && (state == Ending::finished || state == Ending::running);
   const std::string text = usual ? table + endings : endings + table;
-  return text + trials_text(run, width, color) + measurements_text(run, width, color);
+  return text + trials_text(run, form.width, form.color) + measurements_text(run, form.width, form.color);
 }
 
 }  // namespace cli

@@ -108,8 +108,8 @@ void add_heat(RunReport& run);
 /// How each rank stands, as far as that is worth a line. Those come first that need a look.
 std::vector<std::string> endings_of(const RunReport& run);
 
-/// The table, below it how ranks stand, their trials, and what was measured. \param width in columns.
-std::string report_text(const RunReport& run, int width, bool color);
+/// Returns the table, then the state of ranks, their trials and measurements.
+std::string report_text(const RunReport& run, const TableForm& form);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

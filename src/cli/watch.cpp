@@ -53,7 +53,7 @@ Pause pause_behind(WatchClock::time_point begin, double every_s) {
 }
 
 std::string picture_of(const RunReport& report, const ConsoleOptions& drawn) {
-  return report_text(report, detail::width_of(stdout, drawn.width), detail::wants_color(stdout, drawn.color));
+  return report_text(report, {detail::width_of(stdout, drawn.width), detail::wants_color(stdout, drawn.color)});
 }
 
 std::int64_t now_unix_ns() {

@@ -60,15 +60,14 @@ std::vector<std::uint32_t> tree_order(const Snapshot& snapshot) {
   return order;
 }
 
-std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
-  constexpr std::size_t kMax = 3;  // the complete list is printed elsewhere
+std::vector<std::string> finding_lines(const std::vector<Finding>& findings, std::size_t max) {
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < std::min(findings.size(), kMax); ++at) {
+  for (std::size_t at = 0; at < std::min(findings.size(), max); ++at) {
     lines.push_back(printable(findings[at].sentence));
   }
-  if (findings.size() > kMax) {
-    const std::size_t more = findings.size() - kMax;
-    lines.push_back(detail::format("{} more finding{}: takt report --json", more, more == 1 ? "" : "s"));
+  if (findings.size() > max) {
+    const std::size_t more = findings.size() - max;
+    lines.push_back(detail::format("{} more finding{}: takt report", more, more == 1 ? "" : "s"));
   }
   return lines;
 }
@@ -85,6 +84,17 @@ std::vector<std::string> one_of_many_lines(const Snapshot& snapshot) {
   return {detail::format("this is rank {} only{}", run.rank, all)};
 }
 
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (end != 0) { names.emplace_back(list.substr(0, end)); }
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  for (std::string& each : names) { std::replace(each.begin(), each.end(), '_', ' '); }
+  return names;
+}
+
 bool reports(const std::vector<Finding>& findings, std::string_view what) {
   return std::any_of(findings.begin(), findings.end(), [what](const Finding& each) { return each.what == what; });
 }
@@ -94,6 +104,7 @@ namespace {
 
 constexpr const char* kStreamHead = "stream span";
 constexpr unsigned kDevicePriority = 2;
+constexpr unsigned kOnDemand = 9;  // only if the form names it
 
 /// Formats a figure without warm-up; "-" if nothing else was measured.
 std::string measured(const Summary& summary, double ns) {
@@ -102,6 +113,11 @@ std::string measured(const Summary& summary, double ns) {
 /// "-" if it is indistinguishable from the longest call.
 std::string quantile(const Summary& summary, double q) {
   return has_percentile(summary, q) ? detail::human_ns(summary.percentile_ns(q)) : "-";
+}
+
+/// "-" below two calls: a standard deviation needs them.
+std::string stdev_of(const Summary& summary) {
+  return summary.measured_n() < 2 ? "-" : detail::human_time(summary.stdev_ns());
 }
 
 std::string first_of(const Summary& host) { return host.first_n() == 0 ? "-" : detail::human_ns(host.first_max_ns()); }
@@ -121,60 +137,85 @@ std::string share_of(const Place& at) {
 }
 
 struct Column {
+  const char* name;  ///< in TableForm::columns, and the heading if it is chosen there
   const char* head;
   unsigned priority;  ///< as in TextColumn
-  /// For stream spans: hidden if there are none, and empty for paths without one.
-  bool of_device;
+  bool of_device;     ///< about stream spans: not shown without any, empty for a path without one
   std::string (*cell)(const Place& at);
 };
 
 constexpr Column kTable[] = {
-    {"n", 0, false, [](const Place& at) { return detail::human_count(at.host.n()); }},
-    {"total", 0, false, [](const Place& at) { return detail::human_ns(at.snapshot.time_so_far_ns(at.index)); }},
-    {"mean", 0, false, [](const Place& at) { return measured(at.host, at.host.mean_ns()); }},
-    {"p50", 3, false, [](const Place& at) { return quantile(at.host, 0.50); }},
-    {"p90", 8, false, [](const Place& at) { return quantile(at.host, 0.90); }},
-    {"p99", 5, false, [](const Place& at) { return quantile(at.host, 0.99); }},
-    {"max", 6, false, [](const Place& at) { return measured(at.host, static_cast<double>(at.host.max_ns())); }},
-    {"self", 4, false, [](const Place& at) { return detail::human_ns(at.path.self_ns); }},
-    {"share", 1, false, share_of},
-    {"first", 7, false, [](const Place& at) { return first_of(at.host); }},
-    {"total", kDevicePriority, true, [](const Place& at) { return detail::human_ns(at.device.total_ns()); }},
-    {"mean", kDevicePriority, true, [](const Place& at) { return measured(at.device, at.device.mean_ns()); }},
+    {"n", "n", 0, false, [](const Place& at) { return detail::human_count(at.host.n()); }},
+    {"total", "total", 0, false,
+     [](const Place& at) { return detail::human_ns(at.snapshot.time_so_far_ns(at.index)); }},
+    {"mean", "mean", 0, false, [](const Place& at) { return measured(at.host, at.host.mean_ns()); }},
+    {"stdev", "stdev", kOnDemand, false, [](const Place& at) { return stdev_of(at.host); }},
+    {"min", "min", kOnDemand, false,
+     [](const Place& at) { return measured(at.host, static_cast<double>(at.host.min_ns())); }},
+    {"p50", "p50", 3, false, [](const Place& at) { return quantile(at.host, 0.50); }},
+    {"p90", "p90", 8, false, [](const Place& at) { return quantile(at.host, 0.90); }},
+    {"p99", "p99", 5, false, [](const Place& at) { return quantile(at.host, 0.99); }},
+    {"max", "max", 6, false, [](const Place& at) { return measured(at.host, static_cast<double>(at.host.max_ns())); }},
+    {"self", "self", 4, false, [](const Place& at) { return detail::human_ns(at.path.self_ns); }},
+    {"share", "share", 1, false, share_of},
+    {"first", "first", 7, false, [](const Place& at) { return first_of(at.host); }},
+    {"span total", "total", kDevicePriority, true,
+     [](const Place& at) { return detail::human_ns(at.device.total_ns()); }},
+    {"span mean", "mean", kDevicePriority, true,
+     [](const Place& at) { return measured(at.device, at.device.mean_ns()); }},
 };
-constexpr unsigned kColumns = std::size(kTable);
-constexpr unsigned kTotal = 1;  // the column that the run has, too
 
 using detail::TextTable;
 
-TextTable::Line line_of_run(const Snapshot& snapshot) {
-  TextTable::Line line{"run", 0, std::vector<std::string>(kColumns)};
-  line.cells[kTotal] = detail::human_time(static_cast<double>(snapshot.wall_ns));
-  return line;
+/// Returns the columns that the form names, or the usual ones.
+std::vector<const Column*> columns_of(const Snapshot& snapshot, const TableForm& form) {
+  std::vector<const Column*> columns;
+  for (const std::string& name : detail::names_in(form.columns)) {
+    const auto found =
+        std::find_if(std::begin(kTable), std::end(kTable), [&](const Column& each) { return each.name == name; });
+    if (found != std::end(kTable)) { columns.push_back(&*found); }
+  }
+  if (!columns.empty()) { return columns; }
+  const auto has_device = [](const PathStats& path) { return path.device.n() != 0; };
+  const bool device = std::any_of(snapshot.paths.begin(), snapshot.paths.end(), has_device);
+  for (const Column& each : kTable) {
+    if (each.priority != kOnDemand && (device || !each.of_device)) { columns.push_back(&each); }
+  }
+  return columns;
 }
 
-TextTable::Line line_of(const Place& at) {
-  TextTable::Line line{detail::printable(at.path.name), at.path.depth, std::vector<std::string>(kColumns)};
-  for (unsigned column = 0; column < kColumns; ++column) {
-    if (kTable[column].of_device && at.device.n() == 0) { continue; }
-    line.cells[column] = kTable[column].cell(at);
+TextTable::Line line_of_run(const Snapshot& snapshot, const std::vector<const Column*>& columns) {
+  TextTable::Line line{"run", 0, {}};
+  for (const Column* each : columns) {
+    const bool total = std::string_view(each->name) == "total";
+    line.cells.push_back(total ? detail::human_time(static_cast<double>(snapshot.wall_ns)) : "");
   }
   return line;
 }
 
-TextTable table_of(const Snapshot& snapshot, std::size_t width) {
-  std::vector<TextTable::Line> lines = {line_of_run(snapshot)};
-  for (const std::uint32_t path : detail::tree_order(snapshot)) { lines.push_back(line_of({snapshot, path})); }
-  const auto has_device = [](const PathStats& path) { return path.device.n() != 0; };
-  const bool device = std::any_of(snapshot.paths.begin(), snapshot.paths.end(), has_device);
+TextTable::Line line_of(const Place& at, const std::vector<const Column*>& columns) {
+  TextTable::Line line{detail::printable(at.path.name), at.path.depth, {}};
+  for (const Column* each : columns) {
+    line.cells.push_back(each->of_device && at.device.n() == 0 ? "" : each->cell(at));
+  }
+  return line;
+}
+
+TextTable table_of(const Snapshot& snapshot, const TableForm& form, std::size_t width) {
+  const std::vector<const Column*> chosen = columns_of(snapshot, form);
+  std::vector<TextTable::Line> lines = {line_of_run(snapshot, chosen)};
+  for (const std::uint32_t path : detail::tree_order(snapshot)) { lines.push_back(line_of({snapshot, path}, chosen)); }
   std::vector<detail::TextColumn> columns;
-  for (const Column& each : kTable) { columns.push_back({each.head, each.priority, device || !each.of_device}); }
+  for (const Column* each : chosen) {
+    columns.push_back(form.columns.empty() ? detail::TextColumn{each->head, each->priority}
+                                           : detail::TextColumn{each->name, 0});
+  }
   return {columns, std::move(lines), width};
 }
 
 /// Returns the heading, with a line above the stream-span columns if these are shown.
-std::vector<std::string> head_of(const TextTable& table) {
-  if (!table.shows(kDevicePriority)) { return {table.head()}; }
+std::vector<std::string> head_of(const TextTable& table, const TableForm& form) {
+  if (!form.columns.empty() || !table.shows(kDevicePriority)) { return {table.head()}; }
   return {detail::format("{:>{}}", kStreamHead, table.width()), table.head()};
 }
 
@@ -218,15 +259,16 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
                          "a file of the program: the table is not printed");
     return true;  // no reader
   }
-  const int width = detail::width_of(stream, options.width);
-  const bool color = detail::wants_color(stream, options.color);
+  TableForm form;
+  form.width = detail::width_of(stream, options.width);
+  form.color = detail::wants_color(stream, options.color);
   std::string text = snapshot.job == nullptr || snapshot.uncaught.happened
-                         ? format_table(snapshot, width, color)
-                         : detail::format_job(detail::report_of_job(snapshot), width, color);
+                         ? format_table(snapshot, form)
+                         : detail::format_job(detail::report_of_job(snapshot), form);
   if (!snapshot.measurements.empty()) {
     const RunInfo& run = snapshot.run;
     text += "\n" + detail::format_measurements(run, detail::format("rank {} of {}", run.rank, run.world_size),
-                                               snapshot.measurements, width, color);
+                                               snapshot.measurements, form.width, form.color);
   }
   errno = 0;
   if (write_text(stream, text)) { return true; }
@@ -239,15 +281,21 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
 
 }  // namespace
 
-std::string format_table(const Snapshot& snapshot, int width, bool color) {
-  detail::Page page(width, color);
-  const TextTable table = table_of(snapshot, page.width());
+std::vector<std::string> detail::table_columns() {
+  std::vector<std::string> names;
+  for (const Column& each : kTable) { names.emplace_back(each.name); }
+  return names;
+}
+
+std::string format_table(const Snapshot& snapshot, const TableForm& form) {
+  detail::Page page(form.width, form.color);
+  const TextTable table = table_of(snapshot, form, page.width());
   const detail::Notes notes = detail::notes_of(snapshot);
   page.gap();
   page.add_part({detail::title_of(snapshot)}, detail::Page::Style::bold);
   page.add_part(detail::one_of_many_lines(snapshot), detail::Page::Style::plain);
-  page.add_part(detail::finding_lines(snapshot.findings), detail::Page::Style::bold);
-  page.add(head_of(table), detail::Page::Style::bold);
+  page.add_part(detail::finding_lines(snapshot.findings, form.findings), detail::Page::Style::bold);
+  page.add(head_of(table, form), detail::Page::Style::bold);
   page.add_part(table.body(), detail::Page::Style::plain);
   page.add_part(notes.rates, detail::Page::Style::plain);
   page.add(notes.caveats, detail::Page::Style::dim);

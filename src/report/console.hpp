@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/exporters/console.hpp>
 #include <takt/snapshot.hpp>
 
 #include <cstdint>
@@ -22,9 +23,13 @@ std::vector<std::uint32_t> tree_order(const Snapshot& snapshot);
 /// Printable.
 std::vector<std::string> one_of_many_lines(const Snapshot& snapshot);
 
-/// Returns the sentences of the first three findings and a pointer to the others. Printable, one statement per line.
-/// Any thread.
-std::vector<std::string> finding_lines(const std::vector<Finding>& findings);
+/// Returns the sentences of the first `max` findings, a line each, and how many more there are. Printable. Any thread.
+std::vector<std::string> finding_lines(const std::vector<Finding>& findings, std::size_t max);
+
+/// Returns the names in TableForm::columns, spaces in place of underscores.
+std::vector<std::string> names_in(std::string_view list);
+/// Returns the names that TableForm::columns knows, of tables of one rank.
+std::vector<std::string> table_columns();
 
 /// Returns true if a finding of this kind exists. Any thread.
 bool reports(const std::vector<Finding>& findings, std::string_view what);

@@ -169,60 +169,84 @@ namespace {
 constexpr std::size_t kMaxStages = 16;
 constexpr std::size_t kMaxFindingGroups = 8;
 
-std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
-  return {{"n", 0},    {"mean", 0},      {"min", 3},   {"max", 0},
-          {"rank", 0}, {"imbalance", 1}, {"share", 2}, {"on ranks", 1, some_lack_paths}};
-}
+/// A region, or the run, and how its total is spread over ranks.
+struct JobLine {
+  std::string n;
+  const RankSpread* spread;  ///< nullptr: unknown
+  std::string share;
+  std::uint64_t ranks;  ///< of the job
+};
 
-/// Formats the distribution of a total over ranks.
-std::vector<std::string> cells_of(const RankSpread& spread) {
-  return {human_time(spread.mean_ns()), human_ns(spread.min.ns), human_ns(spread.max.ns),
-          detail::format("{}", spread.max.rank), percent(spread.imbalance(), 1)};
-}
+struct JobColumn {
+  const char* name;
+  unsigned priority;  ///< as in TextColumn
+  std::string (*cell)(const JobLine& line);
+};
 
-TextTable::Line job_line_of_run(const RankRecord& record) {
-  TextTable::Line line{"run", 0, {""}};
-  const std::vector<std::string> cells = cells_of(record.wall);
-  line.cells.insert(line.cells.end(), cells.begin(), cells.end());
-  line.cells.insert(line.cells.end(), {"", detail::format("{}", record.wall.ranks)});
-  return line;
-}
+std::string min_rank_of(const JobLine& line) { return detail::format("{}", line.spread->min.rank); }
 
-TextTable::Line job_line_of(const JobReport& job, std::uint32_t index) {
-  const PathStats& path = job.sum.paths[index];
-  const RankPath* const over_ranks = find_path(job.record, job.sum, index);
-  const std::uint64_t n = over_ranks == nullptr ? path.host.n() : over_ranks->host.n();
-  TextTable::Line line{printable(path.name), path.depth, {human_count(n)}};
-  if (over_ranks == nullptr || over_ranks->host_totals.ranks == 0) {
-    line.cells.resize(8, "-");
-    return line;
+constexpr unsigned kOnlyIfNamed = 9;
+constexpr const char* kOnRanks = "on ranks";
+constexpr JobColumn kJobTable[] = {
+    {"n", 0, [](const JobLine& line) { return line.n; }},
+    {"mean", 0, [](const JobLine& line) { return human_time(line.spread->mean_ns()); }},
+    {"stdev", kOnlyIfNamed, [](const JobLine& line) { return human_time(line.spread->stdev_ns()); }},
+    {"min", 3, [](const JobLine& line) { return human_ns(line.spread->min.ns); }},
+    {"min rank", kOnlyIfNamed, min_rank_of},
+    {"max", 0, [](const JobLine& line) { return human_ns(line.spread->max.ns); }},
+    {"rank", 0, [](const JobLine& line) { return detail::format("{}", line.spread->max.rank); }},
+    {"imbalance", 1, [](const JobLine& line) { return percent(line.spread->imbalance(), 1); }},
+    {"share", 2, [](const JobLine& line) { return line.share; }},
+    {kOnRanks, 1, [](const JobLine& line) { return detail::format("{} of {}", line.spread->ranks, line.ranks); }},
+};
+
+TextTable job_table_of(const JobReport& job, const TableForm& form, std::size_t width) {
+  const auto ranks = job.record.wall.ranks;
+  std::vector<const JobColumn*> chosen;
+  for (const std::string& name : names_in(form.columns)) {
+    for (const JobColumn& each : kJobTable) {
+      if (each.name == name) { chosen.push_back(&each); }
+    }
   }
-  const std::vector<std::string> cells = cells_of(over_ranks->host_totals);
-  line.cells.insert(line.cells.end(), cells.begin(), cells.end());
-  line.cells.push_back(percent(share_of_job(job.record, *over_ranks), 1));
-  line.cells.push_back(detail::format("{} of {}", over_ranks->host_totals.ranks, job.record.wall.ranks));
-  return line;
-}
-
-TextTable job_table_of(const JobReport& job, std::size_t width) {
-  std::vector<TextTable::Line> lines = {job_line_of_run(job.record)};
-  for (const std::uint32_t path : paths_by_name(job.sum)) { lines.push_back(job_line_of(job, path)); }
+  const bool usual = chosen.empty();
   const auto& paths = job.record.paths;
-  const bool some_lack_paths = std::any_of(paths.begin(), paths.end(), [&](const auto& each) {
-    return each.second.host_totals.ranks != job.record.wall.ranks;
-  });
-  return {columns_of_job(some_lack_paths), std::move(lines), width};
+  const bool some_lack_paths =
+      std::any_of(paths.begin(), paths.end(), [&](const auto& each) { return each.second.host_totals.ranks != ranks; });
+  for (const JobColumn& each : kJobTable) {
+    if (usual && each.priority != kOnlyIfNamed && (some_lack_paths || each.name != kOnRanks)) {
+      chosen.push_back(&each);
+    }
+  }
+  const auto cells_of = [&](const JobLine& line) {
+    std::vector<std::string> cells;
+    for (const JobColumn* each : chosen) {
+      const bool known = line.spread != nullptr || std::string_view(each->name) == "n";
+      cells.push_back(known ? each->cell(line) : "-");
+    }
+    return cells;
+  };
+  std::vector<TextTable::Line> lines = {{"run", 0, cells_of({"", &job.record.wall, "", ranks})}};
+  for (const std::uint32_t index : paths_by_name(job.sum)) {
+    const PathStats& path = job.sum.paths[index];
+    const RankPath* const over_ranks = find_path(job.record, job.sum, index);
+    JobLine line{human_count(over_ranks == nullptr ? path.host.n() : over_ranks->host.n()), nullptr, "", ranks};
+    if (over_ranks != nullptr && over_ranks->host_totals.ranks != 0) {
+      line.spread = &over_ranks->host_totals;
+      line.share = percent(share_of_job(job.record, *over_ranks), 1);
+    }
+    lines.push_back({printable(path.name), path.depth, cells_of(line)});
+  }
+  std::vector<TextColumn> columns;
+  for (const JobColumn* each : chosen) { columns.push_back({each->name, usual ? each->priority : 0}); }
+  return {columns, std::move(lines), width};
 }
 
-std::vector<std::string> verdict_lines(const RankComparison& comparison) {
+std::vector<std::string> verdict_lines(const RankComparison& comparison, std::size_t max) {
   std::vector<std::string> lines;
   const std::vector<Finding>& findings = comparison.findings;
-  for (std::size_t at = 0; at < std::min(findings.size(), kMaxFindingGroups); ++at) {
-    lines.push_back(findings[at].sentence);
-  }
-  if (findings.size() > kMaxFindingGroups) {
-    lines.push_back(detail::format("{} more of {} groups of ranks are in takt report --json",
-                                   findings.size() - kMaxFindingGroups, findings.size()));
+  for (std::size_t at = 0; at < std::min(findings.size(), max); ++at) { lines.push_back(findings[at].sentence); }
+  if (findings.size() > max) {
+    lines.push_back(detail::format("findings on {} more groups of ranks: takt report", findings.size() - max));
   }
   return lines;
 }
@@ -324,14 +348,20 @@ const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::ui
   return found == record.paths.end() ? nullptr : &found->second;
 }
 
-std::string format_job(const JobReport& job, int width, bool color) {
-  Page page(width, color);
-  const TextTable table = job_table_of(job, page.width());
+std::vector<std::string> job_columns() {
+  std::vector<std::string> names;
+  for (const JobColumn& each : kJobTable) { names.emplace_back(each.name); }
+  return names;
+}
+
+std::string format_job(const JobReport& job, const TableForm& form) {
+  Page page(form.width, form.color);
+  const TextTable table = job_table_of(job, form, page.width());
   const Notes notes = notes_of(job.sum);
   page.gap();
   page.add_part({title_of(job.sum)}, Page::Style::bold);
-  page.add_part(verdict_lines(job.comparison), Page::Style::bold);
-  page.add_part(finding_lines(job.sum.findings), Page::Style::bold);
+  page.add_part(verdict_lines(job.comparison, std::max(form.findings, kMaxFindingGroups)), Page::Style::bold);
+  page.add_part(finding_lines(job.sum.findings, form.findings), Page::Style::bold);
   page.add_part(bounds_of(job), Page::Style::plain);
   page.add({table.head()}, Page::Style::bold);
   page.add_part(table.body(), Page::Style::plain);

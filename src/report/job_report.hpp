@@ -6,6 +6,7 @@
 #include "ranks/rank_heat.hpp"
 #include "ranks/rank_record.hpp"
 
+#include <takt/exporters/console.hpp>
 #include <takt/job.hpp>
 #include <takt/snapshot.hpp>
 
@@ -31,7 +32,9 @@ struct JobReport {
 };
 
 /// Formats a job: rank verdicts, the table over ranks, rates, and limitations of the figures.
-std::string format_job(const JobReport& job, int width, bool color);
+std::string format_job(const JobReport& job, const TableForm& form);
+/// Returns the names that TableForm::columns knows, of tables of a job.
+std::vector<std::string> job_columns();
 
 /// Returns how well the ranks are used, with limitations: one statement per line.
 std::vector<std::string> job_lines(const JobReport& job);

@@ -60,7 +60,7 @@ struct Driver {
   int (*cuStreamWaitEvent)(SimulatedStream*, SimulatedEvent*, unsigned) = find("cuStreamWaitEvent");
   void (*simulated_call)(SimulatedStream*, long long, void (*)(void*), void*) = find("simulated_call");
   void (*simulated_gate)(SimulatedStream*, const volatile int*) = find("simulated_gate");
-  void (*simulated_error)(SimulatedStream*) = find("simulated_fault");
+  void (*simulated_error)(SimulatedStream*) = find("simulated_error");
 };
 inline const Driver& driver() {
   static const Driver found;

@@ -358,7 +358,7 @@ void MlflowEnding::finish(const Snapshot& snapshot, bool killed, bool attach_fil
   update_body_ = JsonText{{"end_time", end_ms}, {"status", status_}}.text();
   if (!attach_files) { return; }
   attach({"summary.json", "application/json", format_json(snapshot), ""});
-  attach({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
+  attach({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, {120, false}), ""});
   // Another thread writes it meanwhile.
   const std::string trace = snapshot.run.directory + "/trace.json";
   const bool is_traced = !snapshot.run.directory.empty() && (traced_ || may_exist(trace));

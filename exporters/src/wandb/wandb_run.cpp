@@ -242,7 +242,7 @@ bool WandbRun::take(const Snapshot& snapshot) {
       const DirectoryFiles directory = attachments();
       for (const char* const each : {"summary.json", "table.txt", "trace.json"}) { directory.remove(each); }
       attach("summary.json", write_new_file(directory, "summary.json", format_json(snapshot)));
-      attach("table.txt", write_new_file(directory, "table.txt", format_table(snapshot, kTableColumns, false)));
+      attach("table.txt", write_new_file(directory, "table.txt", format_table(snapshot, {kTableColumns, false})));
     }
   }
   output_.copy(files_->directory("files"), kMaxOutput);

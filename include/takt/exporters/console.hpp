@@ -23,8 +23,19 @@ struct ConsoleOptions {
   int width = 0;                   ///< columns; 0: of the terminal, 100 where there is none; at least 40
 };
 
-/// The table of a snapshot as text. Any thread.
-TAKT_EXPORT std::string format_table(const Snapshot& snapshot, int width, bool color);
+/// The form of a table.
+struct TableForm {
+  int width = 100;           ///< in columns of text; at least 40
+  bool color = false;        ///< bold and dim lines by ANSI escapes
+  std::size_t findings = 3;  ///< maximum number of findings; the table says how many more there are
+  /// Names separated by commas, in the order wanted, such as "n,mean,min,stdev"; empty: the usual ones that fit.
+  /// Tables of one rank know n, total, mean, stdev, min, p50, p90, p99, max, self, share, first, span_total and
+  /// span_mean. Names that a table does not know are left out.
+  std::string columns = {};
+};
+
+/// Returns the table of a snapshot as text. Any thread.
+TAKT_EXPORT std::string format_table(const Snapshot& snapshot, const TableForm& form = {});
 
 /// Prints the table when the run has finished.
 class TAKT_EXPORT ConsoleExporter final : public Exporter {

@@ -12,7 +12,7 @@
 int main() {
   takt::Session session("consumer");
   { takt::Scope batch(takt::Batch); }
-  const std::string table = takt::format_table(takt::snapshot(), 120, false);
+  const std::string table = takt::format_table(takt::snapshot(), {120, false});
   const bool takt_has_its_own = table.find("Batch") != std::string::npos && table.find("another") == std::string::npos;
   const bool program_has_its_own = fmt::format("{}", 1) == "by another fmt";
   const bool json_works = nlohmann::json::parse("[1]").dump() == "[1]";

@@ -66,10 +66,10 @@ class WritingRank {
 
 WatchedRun live(const std::string& run) { return WatchedRun({run, takt::cli::ranks_in(run)}); }
 
-std::string text_of(const RunReport& report) { return takt::cli::report_text(report, 200, false); }
+std::string text_of(const RunReport& report) { return takt::cli::report_text(report, {200, false}); }
 
 /// Without how the ranks stand: that tells how long ago they were heard of.
-std::string table_of(const WatchedRun& run) { return takt::detail::format_job(run.report().job, 200, false); }
+std::string table_of(const WatchedRun& run) { return takt::detail::format_job(run.report().job, {200, false}); }
 
 /// Of one that begins to read only now.
 std::string table_of_whole(const std::string& run) {

@@ -44,7 +44,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::string table(const Snapshot& snapshot, int width = 120) { return takt::format_table(snapshot, width, false); }
+std::string table(const Snapshot& snapshot, int width = 120) { return takt::format_table(snapshot, {width, false}); }
 
 /// With room for each note on a line of its own.
 std::string wide(const Snapshot& snapshot) { return table(snapshot, 1000); }
@@ -872,7 +872,7 @@ TEST_CASE("a run in which nothing was recorded has a report too") {
 }
 
 TEST_CASE("colour changes nothing but the style") {
-  std::string colored = takt::format_table(sample_snapshot(), 100, true);
+  std::string colored = takt::format_table(sample_snapshot(), {100, true});
   CHECK(contains(colored, "\x1b[1mTakt: digits"));
   CHECK(contains(colored, "\x1b[2m"));
   for (const std::string code : {"\x1b[1m", "\x1b[2m", "\x1b[0m"}) {
@@ -929,24 +929,24 @@ TEST_CASE("on a terminal the table is as wide as it is, in colour unless the use
   };
   setenv("TERM", "xterm-256color", 1);
   setenv("NO_COLOR", "", 1);
-  CHECK(printed() == takt::format_table(four_calls(), 50, true));
+  CHECK(printed() == takt::format_table(four_calls(), {50, true}));
   setenv("NO_COLOR", "1", 1);
-  CHECK(printed() == takt::format_table(four_calls(), 50, false));
+  CHECK(printed() == takt::format_table(four_calls(), {50, false}));
   options.color = takt::ConsoleOptions::Color::always;
-  CHECK(printed() == takt::format_table(four_calls(), 50, true));
+  CHECK(printed() == takt::format_table(four_calls(), {50, true}));
   options.color = takt::ConsoleOptions::Color::automatic;
   unsetenv("NO_COLOR");
   setenv("TERM", "dumb", 1);
-  CHECK(printed() == takt::format_table(four_calls(), 50, false));
+  CHECK(printed() == takt::format_table(four_calls(), {50, false}));
   setenv("TERM", "xterm-256color", 1);
   setenv("OMPI_COMM_WORLD_RANK", "0", 1);
-  CHECK(printed() == takt::format_table(four_calls(), 50, false));
+  CHECK(printed() == takt::format_table(four_calls(), {50, false}));
   options.color = takt::ConsoleOptions::Color::always;
-  CHECK(printed() == takt::format_table(four_calls(), 50, true));
+  CHECK(printed() == takt::format_table(four_calls(), {50, true}));
   unsetenv("OMPI_COMM_WORLD_RANK");
   options.color = takt::ConsoleOptions::Color::never;
   options.width = 70;
-  CHECK(printed() == takt::format_table(four_calls(), 70, false));
+  CHECK(printed() == takt::format_table(four_calls(), {70, false}));
 }
 
 TEST_CASE("the sample in docs/report.md is what is printed") {

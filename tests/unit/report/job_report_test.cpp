@@ -67,7 +67,7 @@ void add_series_of(Snapshot& sum, const std::string& thread, std::uint64_t items
 }  // namespace
 
 TEST_CASE("the table of a job says how ranks lie beside each other, and which one has most") {
-  const std::string text = takt::detail::format_job(some_job(4), 100, false);
+  const std::string text = takt::detail::format_job(some_job(4), {100, false});
   INFO(text);
   CHECK(line_mentions(text, {"net", "net-1", "4", "10.0 s"}));
   CHECK(line_mentions(text, {"region", "n", "mean", "min", "max", "rank", "share"}));
@@ -83,7 +83,7 @@ TEST_CASE("the table of a job says on how many ranks a path is, if some lack one
   rare.add(kJobReportSecond);
   takt::detail::add_path(job.record, 2, {"Checkpoint"}, takt::Kind::io, rare, {});
   job.sum.paths[add_path(job.sum, "Checkpoint")].host.merge(rare);
-  const std::string text = takt::detail::format_job(job, 120, false);
+  const std::string text = takt::detail::format_job(job, {120, false});
   INFO(text);
   CHECK(contains(text, "1 of 4\n"));
   CHECK(contains(text, "4 of 4\n"));
@@ -96,7 +96,7 @@ TEST_CASE("the page of a job begins with who makes whom wait") {
   job.comparison.findings[0].sentence = "rank 1 makes the others wait";
   job.comparison.efficiency = takt::JobEfficiency{0.5, 0.8, 0.4};
   job.comparison.steps = 60;
-  const std::string text = takt::detail::format_job(job, 100, false);
+  const std::string text = takt::detail::format_job(job, {100, false});
   CHECK(text.find(job.comparison.findings[0].sentence) < text.find("region "));
   CHECK(line_mentions(text, {"40.0 %", "50.0 %", "80.0 %", "60"}));
 }
@@ -111,7 +111,7 @@ TEST_CASE("the rate of a job is what all ranks did, over the time of the slowest
   CHECK(jobs[0].throughput.items_per_s == Approx(2400));
   CHECK(jobs[0].throughput.items_low == Approx(2160));
   CHECK(jobs[0].throughput.items_high == Approx(2640));
-  const std::string text = takt::detail::format_job(job, 200, false);
+  const std::string text = takt::detail::format_job(job, {200, false});
   CHECK(line_mentions(text, {"Batch", "2 400", "[2 160, 2 640]", "40", "50.0", "rank 1, main"}));
 }
 
@@ -188,10 +188,10 @@ TEST_CASE("threads one after the other add up their time, those side by side do 
 
 TEST_CASE("a job without a step period has no rate, and says so") {
   JobReport job = some_job(2);
-  const std::string before = takt::detail::format_job(job, 100, false);
+  const std::string before = takt::detail::format_job(job, {100, false});
   add_series(job.sum, 0, add_thread(job.sum, "rank 0, main"));
   CHECK(takt::detail::job_throughputs(job.sum).empty());
-  CHECK(mentions(new_lines(before, takt::detail::format_job(job, 100, false)), {"throughput"}));
+  CHECK(mentions(new_lines(before, takt::detail::format_job(job, {100, false})), {"throughput"}));
 }
 
 TEST_CASE("what is of one rank and what is of all is told apart below the table of a job") {
@@ -200,7 +200,7 @@ TEST_CASE("what is of one rank and what is of all is told apart below the table 
   job.sum.overhead_ns = 400'000'000;
   job.sum.process.cpu_ns = static_cast<std::int64_t>(20 * kJobReportSecond);
   job.sum.uncovered_ns = static_cast<std::int64_t>(kJobReportSecond);
-  const std::string text = takt::detail::format_job(job, 200, false);
+  const std::string text = takt::detail::format_job(job, {200, false});
   CHECK(line_mentions(text, {"400 ms", "1.0 %", "all ranks"}));             // own cost
   CHECK(line_mentions(text, {"20.0 s", "40.0 s", "50.0 %", "all ranks"}));  // processor time
   CHECK(line_mentions(text, {"1.00 s", "10.0 s", "10.0 %"}));               // in no region
@@ -214,7 +214,7 @@ TEST_CASE("a path that ranks give different kinds stands once in the table of a 
   more.add(kJobReportSecond);
   job.sum.paths[add_path(job.sum, "Comm", again, takt::Kind::comm)].host.merge(more);
   takt::detail::add_path(job.record, 1, {"Batch", "Comm"}, takt::Kind::comm, more, {});
-  const std::string text = takt::detail::format_job(job, 120, false);
+  const std::string text = takt::detail::format_job(job, {120, false});
   INFO(text);
   CHECK(text.find("\nBatch ") == text.rfind("\nBatch "));
   CHECK(contains(text, "Batch       2 "));  // as its record says
@@ -225,13 +225,13 @@ TEST_CASE("a path that ranks give different kinds stands once in the table of a 
 
 TEST_CASE("the page of a job says what its findings do not rest on") {
   JobReport job = some_job(4);
-  const std::string before = takt::detail::format_job(job, 1000, false);
+  const std::string before = takt::detail::format_job(job, {1000, false});
   job.comparison.findings.resize(1);
   job.comparison.findings[0].sentence = "rank 1 makes the others wait";
   job.comparison.steps = 1234;
   job.comparison.one_step_in = 8;
   job.comparison.left_out = 2;
-  const std::string text = takt::detail::format_job(job, 1000, false);
+  const std::string text = takt::detail::format_job(job, {1000, false});
   const std::string more = new_lines(before, text);
   INFO(more);
   CHECK(more.find("rank 1 makes the others wait\n") < more.find("1 234"));
@@ -239,9 +239,9 @@ TEST_CASE("the page of a job says what its findings do not rest on") {
   CHECK(line_mentions(more, {"2", "4"}));
   CHECK(std::count(more.begin(), more.end(), '\n') == 3);
   job.comparison.unexposed = 7;
-  CHECK(mentions(new_lines(text, takt::detail::format_job(job, 1000, false)), {"7", "1 234", "CommWait"}));
+  CHECK(mentions(new_lines(text, takt::detail::format_job(job, {1000, false})), {"7", "1 234", "CommWait"}));
   job.comparison.findings.clear();
-  const std::string without = new_lines(text, takt::detail::format_job(job, 1000, false));
+  const std::string without = new_lines(text, takt::detail::format_job(job, {1000, false}));
   CHECK(line_mentions(without, {"8", "1 234"}));  // and no times above that are of these steps
 }
 
@@ -263,8 +263,8 @@ TEST_CASE("columns of words begin below each other, and go where there is no roo
 
 TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside what is ideal") {
   JobReport job = some_job(2);
-  const std::string before = takt::detail::format_job(job, 2000, false);
-  const auto reported = [&] { return new_lines(before, takt::detail::format_job(job, 2000, false)); };
+  const std::string before = takt::detail::format_job(job, {2000, false});
+  const auto reported = [&] { return new_lines(before, takt::detail::format_job(job, {2000, false})); };
   job.comparison.pipeline.stages = {{0, 1, 0.25}, {1, 1, 0.125}};
   CHECK(mentions(reported(), {"2", "25.0 % (stage 0)", "12.5 % (stage 1)", "micro_batches"}));
   job.comparison.pipeline.micro_batches = 8;
@@ -280,11 +280,11 @@ TEST_CASE("the page of a job tells of eight groups, and how many more there are"
   for (int group = 0; group < 8; ++group) {
     job.comparison.findings.emplace_back().sentence = "group " + std::to_string(group) + " is alike";
   }
-  CHECK(contains(takt::detail::format_job(job, 100, false), "group 7 is alike"));
-  CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "takt report --json"));
+  CHECK(contains(takt::detail::format_job(job, {100, false}), "group 7 is alike"));
+  CHECK_FALSE(contains(takt::detail::format_job(job, {100, false}), "takt report --json"));
   job.comparison.findings.emplace_back().sentence = "group 8 is alike";
-  CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "group 8"));
-  CHECK(line_mentions(takt::detail::format_job(job, 100, false), {"1", "9", "takt report --json"}));
+  CHECK_FALSE(contains(takt::detail::format_job(job, {100, false}), "group 8"));
+  CHECK(line_mentions(takt::detail::format_job(job, {100, false}), {"1", "9", "takt report --json"}));
 }
 
 TEST_CASE("the golden text of a job holds each kind of line") {
@@ -320,12 +320,12 @@ TEST_CASE("the golden text of a job holds each kind of line") {
   job.comparison.left_out = 2;
   job.comparison.unexposed = 7;
   job.comparison.pipeline.stages = {{0, 1, 0.25}, {1, 1, 0.125}};
-  std::string text = takt::detail::format_job(job, 100, false);
+  std::string text = takt::detail::format_job(job, {100, false});
   job.comparison.pipeline.micro_batches = 8;
   job.comparison.pipeline.ideal = 1.0 / 9;
   job.comparison.findings.clear();
   job.sum.findings = {takt::detail::findings_of_ranks({{3, {finding}}}, 4).at(0)};
   for (takt::Series& each : job.sum.series) { each.throughput = takt::Throughput(); }
-  text += takt::detail::format_job(job, 100, false);
+  text += takt::detail::format_job(job, {100, false});
   check_golden("job_report.txt", text);
 }

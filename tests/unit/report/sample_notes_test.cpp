@@ -138,7 +138,7 @@ TEST_CASE("Sample notes: what is not sampled is one line, and a device that was 
 
 TEST_CASE("Sample notes: they stand below the table, and in summary.json", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
-  const std::string table = takt::format_table(snapshot, 120, false);
+  const std::string table = takt::format_table(snapshot, {120, false});
   CHECK(line_mentions(table, {"1.20 kJ", "cuda 0"}));
   CHECK(contains(table, "AMD GPUs"));
   const json summary = json::parse(takt::format_json(snapshot));
@@ -186,7 +186,7 @@ TEST_CASE("Sample notes: numbers of a damaged journal print, and end nothing", "
     for (takt::RegionEnergy& each : snapshot.region_energies) { each.joules = each.error_joules = odd; }
     snapshot.step_energies[1].series = 4'000'000'000;
     snapshot.region_energies[1].sensor = 4'000'000'000;
-    CHECK_FALSE(takt::format_table(snapshot, 80, false).empty());
+    CHECK_FALSE(takt::format_table(snapshot, {80, false}).empty());
     CHECK(json::accept(takt::format_json(snapshot)));
   }
 }

@@ -281,7 +281,7 @@ TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and com
   REQUIRE(document["measurements"].size() == names.size());
   CHECK(document["measurements"][0]["name"] == "a,b\"c\"");
   std::string text = csv + takt_test::read_text(session.run().directory + "/results.json") +
-                     takt::format_table(session.snapshot(), 100, false);
+                     takt::format_table(session.snapshot(), {100, false});
   CHECK_FALSE(contains(text, "\x1b"));
   CHECK_FALSE(contains(text, "\xe2\x80\xae"));
   CHECK_FALSE(contains(text, std::string(300, 'n')));
