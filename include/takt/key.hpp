@@ -39,7 +39,7 @@ constexpr std::uint64_t hash_name(const char* name, std::size_t size) noexcept {
 /// Small numbers by which recorded events name a key. The seven predefined keys have theirs at compile time.
 using KeyIndex = std::uint16_t;
 inline constexpr KeyIndex kNoKey = 0;        ///< not yet registered
-inline constexpr KeyIndex kEpochKey = 1;     ///< marks a boundary that throughput leaves out
+inline constexpr KeyIndex kEpochKey = 1;     ///< a boundary that throughput leaves out; its end makes metrics
 inline constexpr KeyIndex kBatchKey = 2;     ///< its end makes a row
 inline constexpr KeyIndex kOtherKey = 7;     ///< the last of the seven predefined keys
 inline constexpr KeyIndex kOverflowKey = 8;  ///< takes keys and paths beyond the bounds
@@ -97,7 +97,7 @@ class Key {
       : name_(name), hash_(hash), kind_(kind), fixed_(fixed), cached_(cacheable(fixed)) {}
 
   static constexpr detail::KeyIndex cacheable(detail::KeyIndex index) noexcept {
-    return index == detail::kBatchKey ? detail::kNoKey : index;
+    return index == detail::kBatchKey || index == detail::kEpochKey ? detail::kNoKey : index;
   }
 
   const char* name_;

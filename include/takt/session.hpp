@@ -53,8 +53,10 @@ struct SessionOptions {
       256U << 20U;                      ///< [TAKT_JOURNAL_MB] of the journal; beyond it steps and metrics are left out
   std::size_t csv_bytes = 256U << 20U;  ///< [TAKT_CSV_MB] of steps.csv; later steps are in the journal only
   bool table = true;                    ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
-  bool trace = false;                   ///< [TAKT_TRACE=0|1] write trace.json
-  bool html = false;                    ///< [TAKT_HTML=0|1] write run.html, the page of the run, at the end
+  /// [TAKT_PROGRESS=0|1] write to stderr how far the run is, and a line at the end of each Epoch; on rank 0 only.
+  bool progress = false;
+  bool trace = false;                      ///< [TAKT_TRACE=0|1] write trace.json
+  bool html = false;                       ///< [TAKT_HTML=0|1] write run.html, the page of the run, at the end
   std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted
   /// [TAKT_EXIT_MS] the most that closing may take, 0 to 2 147 483 647 ms.
   std::chrono::milliseconds exit_timeout{2000};

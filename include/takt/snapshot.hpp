@@ -246,6 +246,16 @@ struct Metric {
   std::int64_t time_unix_ns = 0;
 };
 
+/// The figures of one Epoch that ended on the thread that began it.
+struct EpochStats {
+  std::int64_t last_step = 0;             ///< number of the step that ended last
+  std::int64_t end_unix_ns = 0;           ///< wall clock at the end
+  double seconds = 0;                     ///< duration
+  std::optional<double> steps;            ///< Batches inside, on the same thread; none: unknown, or there are none
+  std::optional<double> samples_per_s;    ///< their items per second of the Epoch; none: they counted no items
+  std::map<std::string, double> metrics;  ///< last value of each metric logged since the Epoch before; at most 64
+};
+
 /// The time line of one device. Only with tracing on.
 struct TimeLineInfo {
   std::string device;               ///< name of its backend, such as "cuda"
@@ -360,6 +370,8 @@ struct Snapshot {
   std::vector<PathStats> paths;  ///< parents before children
   std::vector<ThreadInfo> threads;
   std::vector<Series> series;
+  std::vector<EpochStats> epochs;     ///< in the order of their ends; at most 1 000
+  std::uint64_t epochs_left_out = 0;  ///< later ones; trackers and the journal have their metrics
   std::vector<OpenRegion> open;
   std::vector<DeviceInfo> devices;
   std::vector<TimeLineInfo> time_lines;

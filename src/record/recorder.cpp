@@ -179,7 +179,10 @@ TAKT_ALWAYS_INLINE void Recorder::take_end(Region region) noexcept {
 
 /// Handles a region's end beyond its time: records a device event, polls its device, and ends its step's row.
 TAKT_ALWAYS_INLINE void Recorder::region_ended(Region region, Node* node) noexcept {
-  if (TAKT_UNLIKELY((region & kRegionUnusual) != 0)) { device_region_ended(region, node); }
+  if (TAKT_UNLIKELY((region & kRegionUnusual) != 0)) {
+    device_region_ended(region, node);
+    if (node->role == Role::epoch) { epoch_ended(node); }
+  }
   if (rows_.is_step(node) && tree_.step().id == region_id(region)) { step_ended(node); }
 }
 
@@ -187,6 +190,17 @@ Node* Recorder::child(Node* around, KeyIndex key) noexcept {
   fold();
   const Change change(*this);
   return around == nullptr ? tree_.place_for(key) : tree_.child(around, key);
+}
+
+/// Logs the figures of an Epoch as metrics, so that journal, page and trackers get them like those of the program.
+TAKT_COLD void Recorder::epoch_ended(const Node* epoch) noexcept {
+  const auto seconds = 1e-9 * static_cast<double>(tree_.last_epoch_ns());
+  const StepRows::Work work = rows_.take_work(epoch);
+  if (work.steps != 0) { metric(metric_names().number(kEpochSteps), static_cast<double>(work.steps), nullptr); }
+  if (work.items != 0 && seconds > 0) {
+    metric(metric_names().number(kEpochRate), static_cast<double>(work.items) / seconds, nullptr);
+  }
+  metric(metric_names().number(kEpochTime), seconds, nullptr);  // the last one: it ends the row of an Epoch
 }
 
 void Recorder::step_ended(Node* batch) noexcept {

@@ -270,6 +270,7 @@ class Recorder {
   }
   void follow_clock() noexcept;
   void step_ended(Node* batch) noexcept;
+  void epoch_ended(const Node* epoch) noexcept;
   void trace(const EventRun& run, std::uint64_t ticks, std::uint64_t unmatched = 0) noexcept;
   void take_end(Region region) noexcept;
   void region_ended(Region region, Node* node) noexcept;

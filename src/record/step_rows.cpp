@@ -43,6 +43,24 @@ TAKT_COLD void StepRows::lost(Node* batch) noexcept {
   }
 }
 
+TAKT_COLD StepRows::Work StepRows::take_work(const Node* epoch) noexcept {
+  Work work;
+  for (std::uint32_t index = 0; index < tree_.nodes(); ++index) {
+    const Node* const batch = tree_.node(index);
+    if (batch->series == nullptr) { continue; }
+    const Node* above = batch->parent;
+    while (above != nullptr && above != epoch) { above = above->parent; }
+    if (above == nullptr) { continue; }
+    auto& taken = static_cast<StepSeries*>(batch->series)->taken();
+    const std::uint64_t steps = batch->host.n();
+    const std::uint64_t items = batch->items.own();
+    work.steps += steps - taken.steps;
+    work.items += items - taken.items;
+    taken = {steps, items};
+  }
+  return work;
+}
+
 TAKT_COLD StepSeries* StepRows::make_series(Node* batch) noexcept {
   if (batch == tree_.overflow() || !shared_.budget.take(sizeof(StepSeries))) { return nullptr; }
   auto* series = new (std::nothrow) StepSeries(batch, batch->missed_rows);

@@ -61,6 +61,12 @@ class StepRows {
 
   /// Writes the row of the step of `batch`, which has ended.
   void ended(Node* batch) noexcept;
+  struct Work {
+    std::uint64_t steps = 0;
+    std::uint64_t items = 0;
+  };
+  /// Returns the steps below `epoch` since the last call for it, and their items.
+  Work take_work(const Node* epoch) noexcept;
   /// Handles a Batch that ended without a row: the time since the row before gets none either.
   void lost(Node* batch) noexcept;
   /// Discards the current period, which spans two clocks.

@@ -53,6 +53,13 @@ class StepSeries {
   /// Skips a step without a row: its values in the tree belong to no row.
   void skip_step(Tree& tree) noexcept;
 
+  /// Steps and items that the Epochs before have reported.
+  struct Taken {
+    std::uint64_t steps = 0;
+    std::uint64_t items = 0;
+  };
+  Taken& taken() noexcept { return taken_; }
+
   std::uint64_t steps() const noexcept { return steps_.get(); }
   std::uint64_t warmup_steps() const noexcept { return warmup_steps_.get(); }
   /// Returns the throughput and the time range of its periods. Any thread.
@@ -81,6 +88,7 @@ class StepSeries {
   void note_period(const Tree::Step& step, std::int64_t period_ns, bool boundary) noexcept;
 
   std::uint32_t id_ = 0;
+  Taken taken_;
   Node* batch_;
   bool late_;
   Column column_[kColumns];

@@ -8,6 +8,7 @@
 #include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "findings/findings.hpp"
+#include "report/epochs.hpp"
 #include "report/json_lines.hpp"
 #include "report/json_parts.hpp"
 
@@ -316,6 +317,7 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.array("keys", paths_of_keys(snapshot), [&](const PathsOfKey& paths) { return key(paths); });
   lines.member("threads", threads(snapshot));
   lines.member("series", series(snapshot));
+  lines.member("epochs", detail::epochs_json(snapshot));
   lines.member("open", open_regions(snapshot));
   lines.member("devices", devices(snapshot));
   lines.member("exposed", exposed(Exposed::of(snapshot)));
@@ -330,6 +332,14 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
               [](const SkippedRule& each) { return detail::skipped_rule_json(each); });
   lines.member("job", detail::job_json(snapshot));
   return lines.finish();
+}
+
+/// Writes the figures of Epochs into the run directory, if there are any.
+bool write_epochs(const Snapshot& snapshot, std::string& error) {
+  if (snapshot.epochs.empty() || snapshot.run.directory.empty()) { return true; }
+  return detail::write_whole(
+      snapshot.run.directory + "/epochs.csv",
+      [&snapshot](detail::WholeFile& file) { return file.write(detail::epochs_csv(snapshot.epochs)); }, error);
 }
 
 bool write_summary(const std::string& path, const Snapshot& snapshot, std::string& error) {
@@ -356,7 +366,8 @@ ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
   try {
     std::string error;
-    if (write_summary(detail::path_or_in(snapshot.run.directory, kSummaryFile, path_), snapshot, error)) {
+    if (write_summary(detail::path_or_in(snapshot.run.directory, kSummaryFile, path_), snapshot, error) &&
+        (!path_.empty() || write_epochs(snapshot, error))) {
       written_at_ns_ = snapshot.wall_ns;
       return ExportResult::ok;
     }

@@ -197,6 +197,23 @@ JsonText sensor_json(const Sensor& sensor) {
 
 }  // namespace
 
+JsonText epochs_json(const Snapshot& snapshot) {
+  JsonText list = JsonText::array();
+  std::uint64_t number = 0;
+  for (const EpochStats& each : snapshot.epochs) {
+    JsonText metrics = JsonText::object();
+    for (const auto& [name, value] : each.metrics) { metrics.add(name, value); }
+    list.push_back({{"epoch", number++},
+                    {"last_step", each.last_step},
+                    {"end_unix_ns", each.end_unix_ns},
+                    {"seconds", each.seconds},
+                    {"steps", each.steps ? JsonText(*each.steps) : JsonText()},
+                    {"samples_per_s", each.samples_per_s ? JsonText(*each.samples_per_s) : JsonText()},
+                    {"metrics", metrics}});
+  }
+  return list;
+}
+
 JsonText sensors_json(const Snapshot& snapshot) {
   JsonText all = JsonText::array();
   for (const Sensor& each : snapshot.sensors) { all.push_back(sensor_json(each)); }

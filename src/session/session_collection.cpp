@@ -46,6 +46,7 @@ bool SessionImpl::collect(bool last, std::shared_ptr<const Snapshot>* offered) {
   *drained = registry().collect(last, &more);
   drained_ = std::move(drained);
   in_history_ = false;
+  in_epochs_ = false;
   took_last_ = last;
   const auto shift = static_cast<std::int64_t>(start_ns_);
   for (std::vector<Row>* rows : {&drained_->rows, &drained_->early}) {
@@ -62,6 +63,7 @@ bool SessionImpl::collect(bool last, std::shared_ptr<const Snapshot>* offered) {
 std::shared_ptr<const Snapshot> SessionImpl::deliver() {
   Snapshot now = this->snapshot(took_last_);
   keep_history(now);
+  keep_epochs(now);
   if (took_last_) { conclude(now); }
   auto snapshot = std::make_shared<const Snapshot>(std::move(now));
   report_lost(*snapshot);
@@ -91,6 +93,25 @@ void SessionImpl::keep_history(const Snapshot& snapshot) noexcept {
                  "no memory is left for the history of steps: the report has no findings on them, and "
                  "takt::mpi::reduce() does not compare this rank");
   }
+}
+
+/// Adds the Epochs that have ended to `snapshot` and to their file, once for each batch. Called under collecting_.
+void SessionImpl::keep_epochs(Snapshot& snapshot) {
+  if (std::exchange(in_epochs_, true)) { return; }
+  std::size_t ended = 0;
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    ended = epochs_.add(drained_->metrics);
+    epochs_.fill(snapshot);
+  }
+  if (ended != 0 && snapshot.epochs_left_out != 0) {
+    report_error_once("epochs.bound",
+                      "epochs.csv and summary.json have the first 1 000 Epochs of this run; metrics of later "
+                      "ones are in the journal and sent to trackers");
+  }
+  if (progress_ == nullptr) { return; }
+  progress_->add(snapshot, drained_->rows, drained_->metrics, std::chrono::steady_clock::now());
+  if (took_last_) { progress_->finish(); }
 }
 
 SessionImpl::Recorded SessionImpl::recorded() {

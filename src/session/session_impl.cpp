@@ -11,6 +11,7 @@
 #include "journal/journal_writer.hpp"
 #include "process/diversion.hpp"
 #include "record/names.hpp"
+#include "report/text_table.hpp"
 #include "session/crash.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
@@ -28,6 +29,8 @@
 #include <limits>
 #include <new>
 #include <utility>
+
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -113,6 +116,10 @@ void SessionImpl::bound_memory() {
   registry.set_row_limit(for_rows, options_.trace);
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   if (silent_) { return; }
+  if (options_.progress && run_.rank == 0) {
+    const bool terminal = wants_color(stderr, ConsoleOptions::Color::automatic);
+    progress_ = std::make_unique<Progress>(STDERR_FILENO, terminal, static_cast<std::size_t>(width_of(stderr, 0)));
+  }
   history_ = std::make_shared<StepHistory>(std::min(options_.memory_bytes / 16, StepHistory::kMaxBytes));
   if (in_job_.compared_values != 0) { steps_ = std::make_unique<RankSteps>(in_job_.compared_values); }
 }
@@ -347,6 +354,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.uncaught = uncaught_;
   snapshot.trials = trials_;
   snapshot.measurements = measurements_;
+  epochs_.fill(snapshot);
   name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {
     for (const auto& worker : *workers) {

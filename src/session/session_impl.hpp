@@ -12,11 +12,13 @@
 #include "findings/step_history.hpp"
 #include "process/process.hpp"
 #include "ranks/rank_steps.hpp"
+#include "report/epochs.hpp"
 #include "report/results_text.hpp"
 #include "session/export_worker.hpp"
 #include "session/gathered_job.hpp"
 #include "session/job.hpp"
 #include "session/own_cost.hpp"
+#include "session/progress.hpp"
 #include "session/run_identity.hpp"
 #include "session/run_samples.hpp"
 
@@ -117,6 +119,7 @@ class SessionImpl {
   bool try_to_collect_all(Time deadline) noexcept;
   std::shared_ptr<const Snapshot> deliver();
   void keep_history(const Snapshot& snapshot) noexcept;
+  void keep_epochs(Snapshot& snapshot);
   void conclude(Snapshot& snapshot);
   std::shared_ptr<const Job> job();
   bool writes_files() const noexcept { return options_.files && !run_.directory.empty(); }
@@ -188,6 +191,8 @@ class SessionImpl {
   bool ended_ = false;  // too late for another exporter
   Uncaught uncaught_;   // of which the process dies
 
+  EpochTable epochs_;
+
   std::mutex writing_results_;
   ResultsText results_text_;
 
@@ -198,8 +203,10 @@ class SessionImpl {
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
   std::shared_ptr<Drained> drained_;
-  bool in_history_ = false;  // what is in harvest_
-  bool took_last_ = false;   // nothing more is to be taken
+  bool in_epochs_ = false;              // likewise, in epochs_
+  bool in_history_ = false;             // what is in harvest_
+  bool took_last_ = false;              // nothing more is to be taken
+  std::unique_ptr<Progress> progress_;  // none: not wanted. Under collecting_
   std::mutex state_;
   std::condition_variable changed_;
   bool started_ = false;    // the exporters of the run directory

@@ -101,6 +101,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     number_variable<&Options::gpu_records, 8, 1 << 16, 1>("TAKT_GPU_RECORDS", "a number of marks"),
     number_variable<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
     number_variable<&Options::period, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),
+    flag_variable<Options, &Options::progress>("TAKT_PROGRESS"),
     number_variable<&Options::rank, 0, kMaxInt - 1, 1>("TAKT_RANK", "a rank"),
     {"TAKT_RANKS", "0 or all", 1, 0, set_all_ranks, get_all_ranks},
     text_variable<&Options::run_id>("TAKT_RUN_ID"),

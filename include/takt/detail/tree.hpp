@@ -166,6 +166,8 @@ class Tree {
     lost_step_ = nullptr;
     return lost;
   }
+  /// Duration of the Epoch that ended last on this thread, in ns. For the moment after its end.
+  std::uint64_t last_epoch_ns() const noexcept { return last_epoch_ns_; }
   /// Epochs begun and ended, and steps that were not timed, so far.
   std::uint64_t boundaries() const noexcept { return boundaries_; }
   /// A region at `node` was entered and not timed. Of a step it is known then that it was there, and not when.
@@ -307,6 +309,7 @@ class Tree {
   void clear_shape() noexcept;
 
   TreeKey epoch_key_;
+  std::uint64_t last_epoch_ns_ = 0;
   TreeKey batch_key_;
   MemoryBudget* budget_;
   std::uint64_t position_ = 0;

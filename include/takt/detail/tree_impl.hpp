@@ -366,6 +366,7 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
   } else {
     frames()[at - 1].child_ns.add(own);
     fold(node, ns - begin, ns - begin - self, position_);
+    if (node->role == Role::epoch) { last_epoch_ns_ = ns - begin; }
   }
   close_role(node, frame.id(), ns, !frame.discarded());
   if (TAKT_UNLIKELY(overlapped_) && step) { outlive_step(); }
