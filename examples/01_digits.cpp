@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A whole training program: a small convolutional network learns handwritten digits, without any framework, and Takt
-// says where the time of each step goes. Succeeds when the network gets 95 % of the images right that it has not seen
-// before. Run it with --help for its options; the table comes at the end, and files in the run's directory.
+// A complete training program: a small convolutional network learns handwritten digits without a framework, and Takt
+// shows the time of each part of a step. Succeeds if the network classifies 95 % of unseen images correctly. Run it
+// with --help for its options. The table is printed at the end, and files are in the run's directory.
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 
@@ -28,7 +28,7 @@
 namespace {
 
 constexpr double kWanted = 0.95;               // share of the test images
-constexpr std::size_t kTrainingImages = 1437;  // the other 360 are for the test
+constexpr std::size_t kTrainingImages = 1437;  // the other 360 are the test set
 
 struct Options {
   std::string data = TAKT_EXAMPLE_DATA_DIR "/digits.csv";
@@ -39,7 +39,7 @@ struct Options {
   bool trials = false;
 };
 
-/// The minibatches of a dataset, in its order, made one after the other in the same place.
+/// The minibatches of a dataset, in order, each built in the same buffer.
 class Loader {
  public:
   Loader(const digits::Dataset& images, std::size_t batch) : images_(images), batch_(batch) {}
@@ -80,7 +80,7 @@ class Loader {
   digits::Minibatch minibatch_;
 };
 
-/// A line that counts images, on a terminal only.
+/// A progress line of image counts, only on a terminal.
 class Progress {
  public:
   void show(int epoch, std::size_t done, std::size_t total) const {
@@ -94,7 +94,7 @@ class Progress {
   bool terminal_ = isatty(STDERR_FILENO) == 1;
 };
 
-/// The network, its images, and the run that watches them.
+/// The network, its images, and the run that records it.
 class Training {
  public:
   Training(const Options& options, takt::Session& session)
@@ -112,7 +112,7 @@ class Training {
   }
 
   // [snippet: training-loop]
-  /// One pass over the training images. Returns the share of the test images that the network gets right after it.
+  /// Trains on all training images once. Returns the accuracy on the test images after it.
   double epoch(int number) {
     takt::Scope epoch(takt::Epoch);
     {
@@ -148,19 +148,19 @@ class Training {
   }
   // [end]
 
-  /// Whether the loop ran trials, and then ended, instead of training.
+  /// Returns true if the loop ran trials and then ended, instead of training.
   bool was_in_trials() const {
     const auto trials = session_.snapshot().trials;
     return trials != nullptr && !trials->went_on;
   }
-  /// Of the last batch.
+  /// Returns the loss of the last batch.
   float loss() const { return loss_; }
   void clear_progress() const { progress_.clear(); }
 
  private:
   // [snippet: trial-options]
-  /// Trials as --trials or TAKT_TRIALS wants them, in a loader that begins again with other images, and a training that
-  /// can be taken back.
+  /// Returns options for trials from --trials or TAKT_TRIALS; the loader can restart with other images, and the
+  /// training state can be restored.
   takt::TrialOptions trial_options() {
     takt::TrialOptions trials = takt::TrialOptions::from_env();
     if (options_.trials) { trials.io = trials.synthetic = trials.full = true; }
@@ -200,7 +200,7 @@ class Training {
   digits::Dataset training_;
   digits::Dataset test_;
   digits::Minibatch images_;
-  std::optional<std::tuple<digits::Network, std::mt19937, digits::Dataset>> saved_;  // before trials
+  std::optional<std::tuple<digits::Network, std::mt19937, digits::Dataset>> saved_;  // state before trials
   Progress progress_;
   float loss_ = 0;
 };
@@ -215,7 +215,7 @@ void describe(const Options& options, takt::Session& session) {
 }
 // [end]
 
-/// Trains. Returns whether the network is good enough.
+/// Trains. Returns true if the network is accurate enough.
 bool run(const Options& options) {
   // [snippet: session]
   takt::Session session("digits");
@@ -233,23 +233,23 @@ bool run(const Options& options) {
     std::fflush(stdout);
   }
   if (accuracy >= kWanted) { return true; }
-  std::fprintf(stderr, "digits: test accuracy %.1f %%, wanted %.0f %%; try more --epochs or another --lr\n",
+  std::fprintf(stderr, "digits: test accuracy %.1f %% is below %.0f %%; try more --epochs or another --lr\n",
                100 * accuracy, 100 * kWanted);
   session.fail();
   return false;
 }
 
-/// Says what can be given on the command line.
+/// Declares the command-line options.
 void declare(CLI::App& app, Options& options) {
   app.option_defaults()->always_capture_default();
   app.add_option("--data", options.data, "digits.csv, see examples/data/README.md")->type_name("PATH");
   app.add_option("--epochs", options.epochs, "passes over the training images")->check(CLI::Range(1, 10'000));
   app.add_option("--batch", options.batch, "images in a step")->check(CLI::Range(std::size_t{1}, kTrainingImages));
   app.add_option("--lr", options.rate, "learning rate")->check(CLI::Range(1e-6, 10.0));
-  app.add_option("--seed", options.seed, "of the weights and of the order of the images");
-  app.add_flag("--trials", options.trials, "find out whether loader or network is the limit, instead of training");
+  app.add_option("--seed", options.seed, "random seed for the weights and the order of the images");
+  app.add_flag("--trials", options.trials, "run trials: is the loader or the network the limit? (instead of training)");
   app.failure_message(CLI::FailureMessage::help);
-  app.callback([&options] {  // before there is a run that could fail
+  app.callback([&options] {  // before a run exists that can fail
     if (std::ifstream(options.data)) { return; }
     throw CLI::ValidationError("--data", "cannot open '" + options.data + "'; give the path of digits.csv");
   });

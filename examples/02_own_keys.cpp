@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A key names a region and says what kind of work it is. One constexpr line makes a key of your own; takt::key() makes
-// one of a name that is known at run time only, here the layers of a network whose depth the command line gives.
-// Reports group the time by kind: compute, comm, io, wait, other.
+// A key names a region and its kind of work. One constexpr line defines a key of your own. takt::key() makes one from a
+// name that is known only at run time, here the layers of a network whose depth is a command-line argument. Reports
+// group the time by kind: compute, comm, io, wait, other.
 #include <takt/takt.hpp>
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline constexpr takt::Key Tokenize{"Tokenize", takt::Kind::io};
 int main(int argc, char** argv) {
   const int depth = argc > 1 ? std::atoi(argv[1]) : 4;
   // [snippet: run-time-key]
-  std::vector<const takt::Key*> layers;  // look each up once, outside the loop
+  std::vector<const takt::Key*> layers;  // look up each one once, outside the loop
   for (int layer = 0; layer < depth; ++layer) {
     layers.push_back(&takt::key("layer " + std::to_string(layer), takt::Kind::compute));
   }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Threads need no set-up: each records for itself, and a name makes it readable in the reports. Here a loader thread
-// makes batches while a trainer works on them, and the time that either waits for the other is a region of kind `wait`.
-// The loader's regions outlive the loader: what a thread recorded is kept when it ends.
+// makes batches while a trainer works on them; the time that one waits for the other is a region of kind `wait`. The
+// loader's regions are kept when its thread ends.
 #include <takt/takt.hpp>
 
 #include <condition_variable>
@@ -32,7 +32,7 @@ static void load(int steps) {
   for (int step = 0; step < steps; ++step) {
     takt::Scope s(takt::IO);
     std::vector<double> images(10'000, step);
-    s.lap(Wait);  // until the trainer has taken the batch before
+    s.lap(Wait);  // until the trainer has taken the previous batch
     exchange(images);
   }
 }

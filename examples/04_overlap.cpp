@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions need not nest. Timer::start() returns a handle, and end(handle) closes exactly that region: in any order, and
-// on another thread if need be. Here a read overlaps the computation that began after it, and the thread that finishes
-// the computation is not the one that began it.
+// Regions need not nest. Timer::start() returns a handle, and end(handle) ends exactly that region: in any order, and
+// on any thread. Here a read overlaps the computation that started after it, and the computation ends on a different
+// thread than it started on.
 #include <takt/takt.hpp>
 
 #include <cstdio>
@@ -21,10 +21,10 @@ int main() {
     std::iota(values.begin(), values.end(), step);
     const takt::Handle compute = timer.start(takt::Forward);
     sum += std::accumulate(values.begin(), values.begin() + 10'000, 0.0);
-    timer.end(read);  // began first, ends first
+    timer.end(read);  // started first, ends first
     std::thread helper([&] {
       sum += std::accumulate(values.begin() + 10'000, values.end(), 0.0);
-      timer.end(compute);  // begun by another thread
+      timer.end(compute);  // started by another thread
     });
     helper.join();
     // [end]

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Phases that follow each other need no block each: lap() ends one region and begins the next with a single look at the
-// clock, so that nothing between them is untimed, and it costs less than two scopes.
-// The phases of a step then add up to the step.
+// Consecutive phases need no block each: lap() ends one region and starts the next with a single clock read. So no time
+// between them is untimed, and it costs less than two scopes. The phases of a step then add up to the step.
 #include <takt/takt.hpp>
 
 #include <cstdint>

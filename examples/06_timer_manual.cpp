@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Timer keeps the statistics of its regions and hands them back as plain numbers. With the Manual backend its clock
-// moves only when it is told to, so that a test of your own code gets the same numbers every time and never sleeps.
-// The same Timer times the host with CpuBackend and a GPU stream with CudaBackend or HipBackend.
+// A Timer keeps the statistics of its regions and returns them as plain numbers. With the Manual backend its clock
+// moves only on request, so a test of your own code gets the same numbers every time and never sleeps. The same Timer
+// times the host with CpuBackend and a GPU stream with CudaBackend or HipBackend.
 #include <takt/backends/manual.hpp>
 #include <takt/takt.hpp>
 
@@ -19,7 +19,7 @@ int main() {
   takt::Timer<takt::ManualBackend> timer(clock);
   for (const int milliseconds : {4, 1, 3, 2}) {
     timer.start(takt::Forward);
-    clock.advance(std::chrono::milliseconds(milliseconds));  // in place of the work
+    clock.advance(std::chrono::milliseconds(milliseconds));  // in place of work
     timer.end(takt::Forward);
   }
   timer.complete(std::chrono::seconds(1));
@@ -36,7 +36,7 @@ int main() {
   const bool exact = stats.n == 4 && stats.total_ns == 10'000'000 && stats.mean_ns == 2'500'000 &&
                      stats.min_ns == 1'000'000 && stats.max_ns == 4'000'000 && stats.first_ns == 4'000'000;
   const bool close = std::abs(stats.stdev_ns - 1'290'994.449) < 0.01 &&                  // sqrt(5 / 3) ms
-                     std::abs(static_cast<double>(stats.p50_ns) - 2e6) <= 0.0078 * 2e6;  // by nearest rank
+                     std::abs(static_cast<double>(stats.p50_ns) - 2e6) <= 0.0078 * 2e6;  // nearest rank
   const bool listed = times == std::vector<std::int64_t>{4'000'000, 1'000'000, 3'000'000, 2'000'000};
   return exact && close && listed ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Parameters, tags and metrics travel with the timings, so a training program needs no second client for its tracker.
-// An exporter sees them all; here it is the one that keeps everything in memory, for tests.
-// Its copies share one store: one goes to the session, the other stays here to be asked.
+// Parameters, tags and metrics are recorded with the timings, so a training program needs no second client for its
+// tracker. An exporter receives them all; here it keeps everything in memory, for tests. Its copies share one store:
+// one goes to the session, the other stays here for queries.
 #include <takt/exporters/memory.hpp>
 #include <takt/takt.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Two ways to time less at run time. set_enabled(false) stops all recording until it is switched on again, and a region
-// then costs a test and a branch. every(n) times one in n of a very short region and counts the others: the report
-// shows both. To remove the regions from the program altogether, see 09_compiled_out.cpp.
+// Two ways to time less at run time. set_enabled(false) stops all recording until it is switched on again; a region
+// then costs a test and a branch. every(n) times one in n of a very short region and counts the others; the report
+// shows both. To remove all regions from the program, see 09_compiled_out.cpp.
 #include <takt/takt.hpp>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ int main() {
   double value = 0;
   // [snippet: switch-off]
   for (int step = 0; step < 100; ++step) {
-    takt::set_enabled(step % 10 == 0);  // records every tenth step, and nothing of the others
+    takt::set_enabled(step % 10 == 0);  // records every tenth step
     takt::Scope s(takt::Forward);
     value = work(value);
   }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// With TAKT_ENABLED 0, before the first include or on the compiler's command line, the same code holds nothing of
-// Takt's any more: no clock, no branch, no file, no thread. Other files of the program may still have it on.
-// This is for a build that must not carry measurement; at run time, set_enabled(false) is cheap enough.
+// With TAKT_ENABLED 0, before the first include or on the compiler's command line, Takt compiles to nothing: no clock,
+// no branch, no file, no thread. Other files of the program may still have it on. Use this for a build that must not
+// contain measurement; at run time, set_enabled(false) is cheap enough.
 // [snippet: compiled-out]
 #define TAKT_ENABLED 0
 #include <takt/takt.hpp>

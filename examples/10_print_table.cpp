@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What has been recorded can be seen at any time: session.print() prints the table of the run so far, and
-// takt::snapshot() gives the same figures to the program. Neither stops or resets anything, and the table at the end
-// still has it all. Here a run prints once halfway and then tells by itself which phase to look at.
+// Recorded data are available at any time: session.print() prints the table of the run so far, and takt::snapshot()
+// returns the same figures to the program. Neither stops or resets recording, so the table at the end is complete. Here
+// a run prints once halfway and then reports its longest phase itself.
 #include <takt/takt.hpp>
 
 #include <cstdint>

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program whose main() is not C++, such as a climate model in Fortran, reaches Takt through a few functions with C
-// linkage. A Timer that joined the process does the work: it begins and ends regions by hand, and they go where those
-// of Scopes go. main() below calls only these functions, as Fortran would; docs/integrating.md has the interface on
-// that side.
+// A program whose main() is not C++, such as a climate model in Fortran, uses Takt through a few functions with C
+// linkage. A joined Timer does the work: it starts and ends regions by hand and records where Scopes record. main()
+// below calls only these functions, as Fortran does; docs/integrating.md has the Fortran interface.
 #include <takt/takt.hpp>
 
 #include <cstdint>
@@ -17,12 +16,12 @@
 static std::unique_ptr<takt::Session> run;
 
 static takt::Timer<takt::CpuBackend>& timer() {
-  // Never destroyed: other threads may still use it while the program ends.
+  // Never destroyed: other threads may still use it at exit.
   static auto& joined = *new takt::Timer<takt::CpuBackend>(takt::Timer<takt::CpuBackend>::joined());
   return joined;
 }
 
-/// Returns 0, or 1 if there is a run already: no exception may leave a function that Fortran calls.
+/// Returns 0, or 1 if a run exists already: no exception may leave a function that Fortran calls.
 extern "C" int shim_open(const char* name) noexcept {
   try {
     run = std::make_unique<takt::Session>(name);
@@ -34,7 +33,7 @@ extern "C" int shim_open(const char* name) noexcept {
 }
 extern "C" void shim_close() noexcept { run.reset(); }
 
-/// Kinds as in takt::Kind: 0 compute, 1 comm, 2 io, 3 wait, 4 other. Ask once for each name.
+/// Returns the key of a name; call it once per name. Kinds as in takt::Kind: 0 compute, 1 comm, 2 io, 3 wait, 4 other.
 extern "C" const takt::Key* shim_key(const char* name, int kind) noexcept {
   return &takt::key(name, static_cast<takt::Kind>(kind));
 }

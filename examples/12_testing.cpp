@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// How to test instrumented code of your own: a Session without threads, files and table, an exporter that keeps what it
-// is shown, and in place of a GPU a device whose clock moves when it is told to. Nothing sleeps, and the spans of the
-// device are the same in every run.
+// Tests your own instrumented code: a Session without threads, files and table, an exporter that keeps its data in
+// memory, and instead of a GPU a device with a clock that moves only on request. No call sleeps, and the device spans
+// are the same in every run.
 #include <takt/backends/manual.hpp>
 #include <takt/exporters/memory.hpp>
 #include <takt/takt.hpp>
@@ -18,13 +18,13 @@ static void train(int steps, takt::ManualClock& device) {
   for (int step = 0; step < steps; ++step) {
     takt::Scope batch(takt::Batch);
     takt::Scope s(takt::Forward, stream);
-    device.advance(std::chrono::milliseconds(2 + step));  // what the work takes there
+    device.advance(std::chrono::milliseconds(2 + step));  // duration of the work on the device
   }
 }
 
 int main() {
   // [snippet: testing]
-  takt::SessionOptions options;  // and not from_env(): a test should not depend on TAKT_ variables
+  takt::SessionOptions options;  // not from_env(): a test should not depend on TAKT_ variables
   options.files = false;
   options.table = false;
   options.background = false;  // no threads: poll() does their work
@@ -34,7 +34,7 @@ int main() {
   session.add(memory);  // a copy; both share one store
 
   takt::ManualClock device;
-  device.hold(true);  // results stay pending, as those of a busy GPU do
+  device.hold(true);  // results stay pending, as on a busy GPU
   train(3, device);
   session.poll();
   const bool none_yet = memory.rows().empty();  // rows wait for their stream spans

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Backend of one's own: an accelerator that works through a queue on a thread of its own and stamps marks as it comes
-// to them. The conformance suite proves the Backend; then a Scope and a Timer use it.
+// A custom Backend: an accelerator that works through a queue on its own thread and stamps each timestamp when it
+// reaches it. The conformance suite tests the Backend; then a Scope and a Timer use it.
 #include <takt/backend.hpp>
 #include <takt/takt.hpp>
 #include <takt/testing/conformance.hpp>
@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-/// The accelerator as its maker ships it: a queue of work and stamps, in order.
+/// The accelerator as its vendor ships it: a queue of work and stamps, in order.
 class Accelerator {
  public:
   Accelerator() : worker_([this] { serve(); }) {}
@@ -24,7 +24,7 @@ class Accelerator {
     submit(-1);
     worker_.join();
   }
-  /// Work is a number of rounds; 0 asks for a stamp, under the ticket that is returned.
+  /// Submits work, a number of rounds. 0 requests a stamp, under the returned ticket.
   takt::Mark submit(long rounds) {
     const std::lock_guard<std::mutex> lock(mutex_);
     queue_.push_back({rounds, ++tickets_});
@@ -40,7 +40,7 @@ class Accelerator {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (--stamps_.at(mark).users == 0) { dropped_.push_back(mark); }
   }
-  /// ns since some start, 0 while the queue has not come so far.
+  /// Returns ns since some start; 0 until the queue reaches the stamp.
   std::int64_t stamp(takt::Mark mark) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return stamps_.at(mark).ns;
@@ -78,7 +78,7 @@ class Accelerator {
   std::condition_variable changed_;
   std::deque<Item> queue_;
   std::map<takt::Mark, Stamp> stamps_;
-  std::deque<takt::Mark> dropped_;  // a real one would hand them out again
+  std::deque<takt::Mark> dropped_;  // a real one reuses them
   takt::Mark tickets_ = 0;
   bool held_ = false;
   std::thread worker_;
@@ -136,7 +136,7 @@ struct Driver {
 int main() {
   Driver driver;
   const auto failures = takt::check_conformance(driver);
-  for (const std::string& failure : failures) { std::printf("does not hold: %s\n", failure.c_str()); }
+  for (const std::string& failure : failures) { std::printf("violated: %s\n", failure.c_str()); }
 
   Accelerator device;
   for (int step = 0; step < 20; ++step) {

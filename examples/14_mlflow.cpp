@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A network learns handwritten digits; timings, parameters and metrics go to an MLflow server. MLFLOW_TRACKING_URI says
-// which; without it the program says so and trains all the same. docs/mlflow.md has the commands for a server to try it
-// with, docs/mantik.md those for Mantik.
+// A network learns handwritten digits; timings, parameters and metrics go to the MLflow server in MLFLOW_TRACKING_URI.
+// Without it, the program reports that and trains anyway. docs/mlflow.md has commands for a test server, docs/mantik.md
+// those for Mantik.
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kBatch = 64;
 constexpr float kRate = 0.05F;
 
-/// Returns whether everything was delivered.
+/// Returns true if everything was delivered.
 bool train() {
   std::int64_t bytes = 0;
   digits::Dataset images = digits::read_csv(TAKT_EXAMPLE_DATA_DIR "/digits.csv", bytes);

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions on CUDA streams. It is built without anything of CUDA, and times only the host where there is no driver; HIP
-// is the same with <takt/backends/hip.hpp>, takt::HipBackend and takt::hip. In place of CUstream_st* stands the
-// program's cudaStream_t.
+// Regions on CUDA streams. Builds without anything of CUDA, and times only the host if no driver is installed. For HIP,
+// use <takt/backends/hip.hpp>, takt::HipBackend and takt::hip. In a real program, cudaStream_t replaces CUstream_st*.
 #include <takt/backends/cuda.hpp>
 #include <takt/graph.hpp>
 #include <takt/takt.hpp>
@@ -13,7 +12,7 @@
 
 namespace {
 
-// Where an own program launches its kernels.
+// A real program launches its kernels here.
 void forward(CUstream_st*) {}
 void backward(CUstream_st*) {}
 void all_reduce(CUstream_st*) {}
@@ -27,7 +26,7 @@ void train_step(CUstream_st* stream) {
   takt::Scope batch(takt::Batch, stream);
   takt::Scope s(takt::Forward, stream);
   forward(stream);
-  s.lap(takt::Backward);  // one event ends Forward and begins Backward
+  s.lap(takt::Backward);  // one event ends Forward and starts Backward
   backward(stream);
 }
 // [end]
@@ -48,7 +47,7 @@ void capture(takt::GraphRegions& regions, CUstream_st* stream) {
 
 void replay_step(takt::GraphRegions& regions, CUstream_st* stream) {
   takt::Scope batch(takt::Batch, stream);
-  takt::GraphReplay replay(regions, stream);  // around the launch, and nothing else
+  takt::GraphReplay replay(regions, stream);  // only around the launch
   launch(stream);
 }
 // [end]
@@ -61,7 +60,7 @@ void backward_and_reduce(CUstream_st* stream, CUstream_st* side) {
     takt::Scope comm(takt::Comm, side);
     all_reduce(side);
   }
-  takt::Scope wait(takt::CommWait, stream);  // at most so much the communication costs
+  takt::Scope wait(takt::CommWait, stream);  // upper bound of the cost of communication
   wait_for(stream, side);
 }
 // [end]

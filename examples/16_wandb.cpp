@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A network learns handwritten digits; timings, parameters and metrics are written down for Weights & Biases, in a
-// directory "wandb" below the working directory, or where WANDB_DIR says. With a key (WANDB_API_KEY, or netrc) they are
-// sent as well, while the program runs; without, or with WANDB_MODE=offline, "wandb sync" uploads them, and the program
-// prints that command. docs/wandb.md has more.
+// A network learns handwritten digits; timings, parameters and metrics are written for Weights & Biases, to a directory
+// "wandb" in the working directory or in WANDB_DIR. With an API key (WANDB_API_KEY, or netrc) they are also sent while
+// the program runs. Without one, or with WANDB_MODE=offline, "wandb sync" uploads them; the program prints that
+// command. docs/wandb.md has more.
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kBatch = 64;
 constexpr float kRate = 0.05F;
 
-/// Returns whether everything was written, and sent where there is a key.
+/// Returns true if everything was written, and sent if a key is set.
 bool train() {
   std::int64_t bytes = 0;
   digits::Dataset images = digits::read_csv(TAKT_EXAMPLE_DATA_DIR "/digits.csv", bytes);

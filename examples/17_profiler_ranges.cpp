@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions on the time line of a profiler, and a profiler that collects steps 10 to 19 only:
+// Shows regions on a profiler's time line, and limits the profiler to steps 10 to 19:
 //     nsys profile -c cudaProfilerApi -t cuda,nvtx ./example_17_profiler_ranges
-// Without a profiler both do nothing. For rocprof it is <takt/exporters/roctx.hpp> and takt::RoctxRanges.
+// Without a profiler, both do nothing. For rocprof use <takt/exporters/roctx.hpp> and takt::RoctxRanges.
 #include <takt/backends/profiler_window.hpp>
 #include <takt/exporters/nvtx.hpp>
 #include <takt/scope.hpp>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Where an own program works.
+// A real program works here.
 void forward() {}
 void backward() {}
 
@@ -32,6 +32,6 @@ int main() {
     backward();
   }
   // [end]
-  std::puts(ranges.active() ? "a profiler listens" : "no profiler listens");
+  std::puts(ranges.active() ? "a profiler is attached" : "no profiler is attached");
   return 0;
 }

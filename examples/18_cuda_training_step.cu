@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A training step on a GPU: a network with one hidden layer learns a function, by kernels of its own. While a batch is
-// in work the next one is copied on a second stream, and the host runs at most two steps ahead. Takt shows the host's
-// time and the stream span of each phase side by side, and adds no wait of its own. Succeeds when the loss fell to a
-// quarter, and the first losses are those that the host finds for the same batches. Without a device it says so and
-// exits with 77. Arguments, each followed by a whole number:
+// A training step on a GPU: a network with one hidden layer learns a function, with its own kernels. During each batch
+// the next one is copied on a second stream, and the host runs at most two steps ahead. Takt shows host time and stream
+// span of each phase side by side, and adds no wait of its own. Succeeds if the loss falls to a quarter and the first
+// losses match the host's results for the same batches. Without a device it reports that and exits with 77. Arguments,
+// each followed by a whole number:
 //
 //     --steps 200  --samples 256  --width 128 (inputs and hidden units)  --pieces 1 (kernels of the hidden layer, each a region)
-//     --check 3 (steps that the host repeats; it takes its time, and 0 also asks nothing of the loss)
+//     --check 3 (steps that the host repeats, slowly; 0 skips the check of the loss, too)
 //
-// As 19_hip_training_step.hip the same program is for HIP.
+// 19_hip_training_step.hip is the same program for HIP.
 #ifdef __HIP__
 #include <takt/backends/hip.hpp>
 #else
@@ -33,7 +33,7 @@
 #include <random>
 #include <vector>
 
-/// A Scope takes the program's own stream type.
+/// Lets a Scope take the program's own stream type.
 template <>
 struct takt::StreamTraits<gpu::Stream> {
   static StreamRef ref(const gpu::Stream& stream) noexcept { return StreamTraits<GPU(Stream_t)>::ref(stream); }
@@ -44,16 +44,16 @@ namespace {
 // [snippet: gpu-keys]
 constexpr takt::Key Piece{"Piece", takt::Kind::compute};
 constexpr takt::Key LossBack{"LossBack", takt::Kind::io};
-constexpr takt::Key WaitForBatch{"WaitForBatch", takt::Kind::wait};  // the compute stream, for the copy
-constexpr takt::Key WaitForStep{"WaitForStep", takt::Kind::wait};    // the host, for the step before the last
+constexpr takt::Key WaitForBatch{"WaitForBatch", takt::Kind::wait};  // the compute stream waits for the copy
+constexpr takt::Key WaitForStep{"WaitForStep", takt::Kind::wait};    // the host waits for step n - 2
 // [end]
 
-constexpr int kSlots = 3;          // batches on the device: in work, next, and being copied
-constexpr int kBatches = 4;        // different ones
-constexpr int kWarmUp = 10;        // steps
-constexpr int kMaxRows = 65'535;  // of a grid
-constexpr int kSkipped = 77;       // what ctest takes for "could not be run"
-constexpr float kRate = 2.0F;      // for each unit of width, with which gradients grow
+constexpr int kSlots = 3;         // batches on the device: current, next, and being copied
+constexpr int kBatches = 4;       // number of different batches
+constexpr int kWarmUp = 10;       // steps
+constexpr int kMaxRows = 65'535;  // maximum rows of a grid
+constexpr int kSkipped = 77;      // ctest's code for a skipped test
+constexpr float kRate = 2.0F;     // per unit of width, because gradients grow with width
 
 struct Options {
   int steps = 200;
@@ -105,7 +105,7 @@ class Training {
     for (int last = options_.steps + 1 - kSlots; last < options_.steps; ++last) { finish(last); }
   }
 
-  /// Whether the loss fell, and the host finds the same.
+  /// Returns true if the loss fell and the host computes the same.
   bool is_right() const {
     std::vector<float> memory(gpu::Network::size(shape_));
     std::copy(weights_.begin(), weights_.end(), memory.begin());
@@ -128,7 +128,7 @@ class Training {
   }
   double first_loss() const { return losses_.front(); }
   double last_loss() const { return losses_.back(); }
-  /// Of the steps after the first ones, end to end.
+  /// Returns the time per step after warm-up, end to end.
   double step_ms() const {
     return std::chrono::duration<double, std::milli>(end_ - begin_).count() / (options_.steps - kWarmUp);
   }
@@ -137,7 +137,7 @@ class Training {
   static constexpr auto kDevice = gpu::Array<float>::Place::device;
   static constexpr auto kHost = gpu::Array<float>::Place::host;
 
-  /// A batch on its way, and what came of it.
+  /// A batch in flight, and its result.
   struct Slot {
     explicit Slot(const gpu::Shape& shape)
         : staged(gpu::Batch::size(shape), kHost),
@@ -155,7 +155,7 @@ class Training {
   // [snippet: gpu-step]
   void step(int number) {
     takt::Scope batch(takt::Batch, compute_);
-    finish(number + 1 - kSlots);  // the next batch goes to its slot
+    finish(number + 1 - kSlots);  // the next batch uses its slot
     if (number + 1 < options_.steps) { load(number + 1); }
     Slot& slot = slot_of(number);
     const gpu::Network network(shape_, memory_.data());
@@ -179,7 +179,7 @@ class Training {
     batch.items(shape_.samples);
   }
 
-  /// Copies a batch to the device, while it works at the one before.
+  /// Copies a batch to the device while it works on the previous one.
   void load(int number) {
     Slot& slot = slot_of(number);
     const std::vector<float>& batch = batches_[static_cast<std::size_t>(number % kBatches)];
@@ -201,7 +201,7 @@ class Training {
     }
   }
 
-  /// Waits until the device has done a step: the program's own bound on how far the host runs ahead.
+  /// Waits until the device has finished a step: the program's own limit on how far the host runs ahead.
   void finish(int number) {
     if (number < 0) { return; }
     Slot& slot = slot_of(number);
@@ -225,8 +225,8 @@ class Training {
   gpu::Array<float> memory_;
   std::unique_ptr<Slot> slots_[kSlots];
   std::vector<double> losses_;
-  std::chrono::steady_clock::time_point begin_;  // when the last step of warm-up was done
-  std::chrono::steady_clock::time_point end_;    // when the last one was
+  std::chrono::steady_clock::time_point begin_;  // end of the last warm-up step
+  std::chrono::steady_clock::time_point end_;    // end of the last step
 };
 
 }  // namespace
@@ -238,7 +238,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   if (!gpu::has_device()) {
-    std::printf("no device: there is nothing to train on\n");
+    std::printf("no device found: skipped\n");
     return kSkipped;
   }
   takt::Session session("gpu");

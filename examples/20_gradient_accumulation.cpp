@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Gradients of several micro-batches are added up before the optimiser moves the weights once. Takt's step is the
-// optimiser's: the Batch stands around all of its micro-batches, and these have a key of their own. So there is one row
-// a step, with the time of its micro-batches, and samples per second are those of the training.
+// Gradients of several micro-batches are summed before the optimizer updates the weights once. Takt's step is the
+// optimizer's step: the Batch encloses all its micro-batches, which have a key of their own. So each step has one row,
+// with the time of its micro-batches, and samples per second are those of the training.
 #include <takt/exporters/memory.hpp>
 #include <takt/takt.hpp>
 
@@ -18,8 +18,8 @@ inline constexpr takt::Key MicroBatch{"MicroBatch"};
 // [end]
 
 constexpr int kSteps = 40;
-constexpr int kMicroBatches = 4;  // whose gradients make one step
-constexpr int kSamples = 16;      // of one micro-batch
+constexpr int kMicroBatches = 4;  // gradients that make one step
+constexpr int kSamples = 16;      // per micro-batch
 
 /// Fits y = 3 x.
 struct Line {
@@ -52,7 +52,7 @@ struct Line {
 static void train(Line& line) {
   // [snippet: gradient-accumulation]
   for (int step = 0; step < kSteps; ++step) {
-    takt::Scope batch(takt::Batch);  // one step of the optimiser: one row
+    takt::Scope batch(takt::Batch);  // one optimizer step: one row
     for (int part = 0; part < kMicroBatches; ++part) {
       takt::Scope micro(MicroBatch);
       takt::Scope s(takt::IO);
@@ -69,7 +69,7 @@ static void train(Line& line) {
   // [end]
 }
 
-/// How often the path ran in the step of this row.
+/// Returns the number of calls of the path in this row's step.
 static std::uint32_t calls_of(const takt::Snapshot& snapshot, const takt::Row& row, const std::string& path) {
   for (const takt::Cell& cell : row.cells) {
     if (cell.path < snapshot.paths.size() && snapshot.path_name(cell.path) == path) { return cell.calls; }
@@ -99,7 +99,7 @@ int main() {
     right = right && calls_of(last, row, "Batch/Optimizer") == 1;
   }
   if (!right) { return 1; }
-  // Of the steps after warm-up: their samples by their periods.
+  // After warm-up: samples of the steps over their periods.
   const takt::Throughput& of = last.series[0].throughput;
   const double samples_per_s =
       static_cast<double>(of.steps) * kMicroBatches * kSamples / (static_cast<double>(of.period_ns) / 1e9);

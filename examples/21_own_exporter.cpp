@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// An Exporter of one's own: a board in the lab that shows how long each step took, one line a step, and is switched
-// off at times. The
-// conformance suite proves the Exporter; then a Session uses it.
+// A custom Exporter: a display board in the lab that shows the duration of each step, one line per step, and is
+// sometimes switched off. The conformance suite tests the Exporter; then a Session uses it.
 #include <takt/takt.hpp>
 #include <takt/testing/exporter_conformance.hpp>
 
@@ -13,10 +12,10 @@
 #include <string>
 #include <vector>
 
-/// The board as its maker ships it.
+/// The board as its vendor ships it.
 class Board {
  public:
-  /// Returns false while it is switched off.
+  /// Posts a line. Returns false while the board is switched off.
   bool post(std::int64_t step, double ms) {
     if (!on_) { return false; }
     lines_.push_back("step " + std::to_string(step) + " took " + std::to_string(ms) + " ms");
@@ -38,7 +37,7 @@ class BoardExporter final : public takt::Exporter {
   const char* name() const noexcept override { return "board"; }
   takt::ExportResult export_snapshot(const takt::Snapshot& snapshot) override {
     for (const takt::Row& row : snapshot.rows) {
-      if (row.sequence < next_) { continue; }  // shown again, and posted before the board was switched off
+      if (row.sequence < next_) { continue; }  // shown again; posted before the board was switched off
       if (!board_.post(row.step, static_cast<double>(row.host_ns) / 1e6)) { return takt::ExportResult::retry; }
       next_ = row.sequence + 1;
     }
@@ -47,7 +46,7 @@ class BoardExporter final : public takt::Exporter {
 
  private:
   Board& board_;
-  std::uint64_t next_ = 0;  // row
+  std::uint64_t next_ = 0;  // sequence of the next row
 };
 // [end]
 
@@ -73,7 +72,7 @@ struct Driver {
 int main() {
   Driver driver;
   const auto failures = takt::check_exporter_conformance(driver);
-  for (const std::string& failure : failures) { std::printf("does not hold: %s\n", failure.c_str()); }
+  for (const std::string& failure : failures) { std::printf("violated: %s\n", failure.c_str()); }
 
   Board board;
   takt::Session session("own-exporter");

@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A stand-in for inference inside a simulation, after CRADL: in each cycle of the simulation a small network looks at
-// the nodes
-// of its mesh, and says which of them are to relax. It asks how long that takes, for each cycle and each node, and
-// whether it fits
-// into the time in which the simulation leaves the device alone (the slack time). All figures come from Takt's regions.
-// examples/make_mesh_data.py makes its input. Compiled by nvcc (-x cu) it runs on the GPU, else on the processor.
-// Run it with --help for its options. Launched as several ranks, each takes its share of the nodes.
+// A proxy for inference inside a simulation, after CRADL: in each simulation cycle a small network reads the nodes of
+// the mesh and selects those to relax. The program measures its time per cycle and per node, and compares it with the
+// slack time, in which the simulation leaves the device idle. All figures are from Takt's regions.
+// examples/make_mesh_data.py creates its input. With nvcc (-x cu) it runs on the GPU, else on the processor. Run it
+// with --help for its options. With several ranks, each takes its share of the nodes.
 #ifdef __CUDACC__
 #define PROXY_ON_GPU
 #endif
@@ -43,7 +41,7 @@
 inline constexpr takt::Key LoadModel{"LoadModel", takt::Kind::io};
 inline constexpr takt::Key MakePool{"MakePool", takt::Kind::io};
 inline constexpr takt::Key MakeBatch{"MakeBatch", takt::Kind::io};
-inline constexpr takt::Key Inference{"Inference", takt::Kind::compute};  // copies to the device and back, and
+inline constexpr takt::Key Inference{"Inference", takt::Kind::compute};  // with copies to and from the device
 inline constexpr takt::Key Process{"Process", takt::Kind::compute};      // the network alone
 // [end]
 
@@ -53,12 +51,12 @@ using proxy::Network;
 
 struct Options {
   std::string directory = ".";
-  int batch = 2000;  // nodes
-  int percent = 10;  // of the pool
+  int batch = 2000;  // nodes per batch
+  int percent = 10;  // share of the pool
   int cycles = 10;
-  int pinned = 1;   // memory of the host, for copies
-  int streams = 1;  // on the device
-  int sync = 0;     // wait for the copy before the network begins
+  int pinned = 1;   // use pinned host memory for copies
+  int streams = 1;  // number of device streams
+  int sync = 0;     // wait for the copy before the network starts
 };
 
 Options read_options(int count, char** arguments) {
@@ -73,7 +71,7 @@ Options read_options(int count, char** arguments) {
                {"--streams", &options.streams, 1, 16},    {"--sync", &options.sync, 0, 1}};
   const std::string usage =
       "usage: 22_inference_proxy DIR [--batch 2000] [--percent 10] [--cycles 10] [--pinned 0|1] [--streams 1] "
-      "[--sync 0|1]; DIR is what examples/make_mesh_data.py has filled; pinned, streams and sync are for GPUs";
+      "[--sync 0|1]; DIR is the output of examples/make_mesh_data.py; pinned, streams and sync are for GPUs";
   if (count < 2 || arguments[1][0] == '-') { throw std::invalid_argument(usage); }
   options.directory = arguments[1];
   for (int at = 2; at < count; at += 2) {
@@ -87,7 +85,7 @@ Options read_options(int count, char** arguments) {
   return options;
 }
 
-/// What of the time the simulation leaves free.
+/// Time that the simulation leaves free.
 struct SlackTimes {
   double ms_per_cycle = 0;
   double ns_per_node = 0;
@@ -95,21 +93,21 @@ struct SlackTimes {
 
 SlackTimes read_slack(const std::string& path) {
   std::ifstream file(path);
-  if (!file) { throw std::runtime_error(path + " cannot be read; examples/make_mesh_data.py makes it"); }
+  if (!file) { throw std::runtime_error(path + " cannot be read; create it with examples/make_mesh_data.py"); }
   const nlohmann::json json = nlohmann::json::parse(file);
   const SlackTimes slack = {json.at("ms_per_cycle").get<double>(), json.at("ns_per_node").get<double>()};
   if (slack.ms_per_cycle <= 0 || slack.ns_per_node <= 0) {
-    throw std::runtime_error(path + ": slack times are above 0");
+    throw std::runtime_error(path + ": slack times must be above 0");
   }
   return slack;
 }
 
-/// The nodes that this rank looks at.
+/// Reads the nodes of this rank's share.
 std::vector<float> read_pool(const Options& options, const takt::RunInfo& run) {
   const takt::Scope s(MakePool);
   proxy::FloatArray all = proxy::read_npy(options.directory + "/nodes.npy");
   if (all.shape.size() != 3 || all.shape[1] != Network::kMetrics || all.shape[2] != Network::kSteps) {
-    throw std::runtime_error("nodes.npy: it takes nodes x 5 metrics x 10 steps");
+    throw std::runtime_error("nodes.npy: its shape must be nodes x 5 metrics x 10 steps");
   }
   const std::size_t chosen = std::max<std::size_t>(all.shape[0] * static_cast<std::size_t>(options.percent) / 100, 1);
   const auto rank = static_cast<std::size_t>(run.rank);
@@ -119,7 +117,7 @@ std::vector<float> read_pool(const Options& options, const takt::RunInfo& run) {
   return std::vector<float>(all.values.begin() + begin, all.values.begin() + end);
 }
 
-/// Does inference on the processor.
+/// Runs inference on the processor.
 class Worker {
  public:
   Worker(const Options& options, const std::vector<float>& weights) : network_{weights.data()} { (void)options; }
@@ -146,8 +144,8 @@ inline constexpr takt::Key ToDevice{"ToDevice", takt::Kind::io};
 inline constexpr takt::Key FromDevice{"FromDevice", takt::Kind::io};
 inline constexpr takt::Key WaitForDevice{"WaitForDevice", takt::Kind::wait};
 
-/// Does inference on the GPU: batches take turns on the streams, and the host waits for one only where it needs its
-/// memory again.
+/// Runs inference on the GPU: batches alternate between the streams, and the host waits for one only to reuse its
+/// memory.
 class GpuWorker {
  public:
   GpuWorker(const Options& options, const std::vector<float>& weights)
@@ -182,13 +180,13 @@ class GpuWorker {
     slot.answers_of_pool = answers;
     slot.count = static_cast<std::size_t>(count);
   }
-  /// Waits for all that was begun.
+  /// Waits for all batches.
   void finish() {
     for (const auto& each : slots_) { finish(*each); }
   }
 
  private:
-  /// A batch on its way.
+  /// A batch in flight.
   struct Slot {
     Slot(std::size_t max, bool is_pinned)
         : nodes(max * Network::kValues, gpu::Array<float>::Place::device),
@@ -229,10 +227,10 @@ class GpuWorker {
 };
 #endif
 
-/// One cycle of the simulation: the nodes in batches.
+/// Runs one simulation cycle: the nodes in batches.
 template <class Doer>
 void cycle(Doer& worker, const Options& options, const std::vector<float>& pool, std::vector<std::uint8_t>& answers) {
-  takt::Scope cycle(takt::Batch);  // a step of Takt's is a cycle
+  takt::Scope cycle(takt::Batch);  // one cycle is one of Takt's steps
   const auto values = static_cast<std::size_t>(options.batch) * Network::kValues;
   std::vector<float> nodes;
   for (std::size_t first = 0; first < pool.size(); first += values) {
@@ -247,7 +245,7 @@ void cycle(Doer& worker, const Options& options, const std::vector<float>& pool,
   cycle.items(static_cast<std::int64_t>(answers.size()));
 }
 
-/// All calls of a region, warm-up as well: on the device where it was timed there, in s.
+/// Returns the time of all calls of a region, with warm-up, in s; device time if it was timed there.
 double seconds_in(const takt::Snapshot& run, const takt::Key& key) {
   std::uint64_t host_ns = 0;
   std::uint64_t device_ns = 0;
@@ -261,7 +259,7 @@ double seconds_in(const takt::Snapshot& run, const takt::Key& key) {
 
 void print(const char* what, double value, const char* unit) { std::printf("%-58s %12.6g %s\n", what, value, unit); }
 
-/// CRADL's figures, in its order.
+/// Prints CRADL's figures, in its order.
 void print_figures(const takt::Snapshot& run, const Options& options, const std::vector<float>& pool,
                    const std::vector<std::uint8_t>& answers, const SlackTimes& slack, const takt::SlackUse& use) {
   const double inference = seconds_in(run, Inference);
@@ -277,7 +275,7 @@ void print_figures(const takt::Snapshot& run, const Options& options, const std:
   print("data throughput", bytes / inference / 1e6, "MB/s");
   print("SCC, slack-time coverage per cycle", 100 * a_cycle * 1e3 / slack.ms_per_cycle, "%");
   print("SCCN, slack-time coverage per node", 100 * a_node * 1e9 / slack.ns_per_node, "%");
-  std::printf("of %llu cycles after warm-up %llu took longer than their slack time; %.6g ms a cycle stay exposed\n",
+  std::printf("%llu cycles after warm-up; %llu exceeded their slack time; %.6g ms per cycle are exposed\n",
               static_cast<unsigned long long>(use.cycles), static_cast<unsigned long long>(use.exposed_cycles),
               use.exposed_ns / 1e6);
   const auto relaxed = std::count(answers.begin(), answers.end(), std::uint8_t{1});
@@ -301,10 +299,10 @@ void run(const Options& options) {
     const takt::Scope s(LoadModel);
     weights = proxy::read_npy(options.directory + "/weights.npy").values;
   }
-  if (weights.size() != Network::kWeights) { throw std::runtime_error("weights.npy is of another network"); }
+  if (weights.size() != Network::kWeights) { throw std::runtime_error("weights.npy does not fit this network"); }
   const std::vector<float> pool = read_pool(options, session.run());
   std::vector<std::uint8_t> answers(pool.size() / Network::kValues);
-  if (answers.empty()) { throw std::runtime_error("there are fewer nodes than ranks; raise --percent"); }
+  if (answers.empty()) { throw std::runtime_error("fewer nodes than ranks; raise --percent"); }
   session.param("batch", options.batch);
   session.param("nodes", answers.size());
   Doer worker(options, weights);

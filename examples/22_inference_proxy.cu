@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The same for nvcc, which knows a source by its name: inference on the GPU where there is one, else on the processor.
+// The same program for nvcc, which needs this file extension: inference on the GPU if available, else on the processor.
 #include "22_inference_proxy.cpp"

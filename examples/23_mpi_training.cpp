@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Several processes train one network: each takes its share of a batch, and MPI_Allreduce adds up the gradients. All
-// of them are
-// one run of Takt's, whatever launched them: mpirun -n 4 example_23_mpi_training [--epochs N] [--slow-rank R --by MS]
+// Several processes train one network: each takes its share of a batch, and MPI_Allreduce sums the gradients. Takt
+// treats them all as one run, under any launcher:
+//     mpirun -n 4 example_23_mpi_training [--epochs N] [--slow-rank R --by MS]
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 
 constexpr double kWanted = 0.95;
 constexpr std::size_t kTrainingImages = 1437;
-constexpr std::size_t kBatch = 64;  // of all ranks together
+constexpr std::size_t kBatch = 64;  // over all ranks
 constexpr float kRate = 0.05F;
 
 struct Options {
@@ -50,13 +50,14 @@ Options read_options(int argc, char** argv) {
     } else if (name == "--by") {
       options.by_ms = value;
     } else {
-      throw std::runtime_error(name + " is no option; there are --epochs N, --slow-rank RANK and --by MILLISECONDS");
+      throw std::runtime_error(name +
+                               ": unknown option; the options are --epochs N, --slow-rank RANK and --by MILLISECONDS");
     }
   }
   return options;
 }
 
-/// The ranks, and what they do together.
+/// The ranks and their common operations.
 class Ranks {
  public:
   Ranks() {
@@ -97,7 +98,7 @@ class Training {
     std::int64_t bytes = 0;
     digits::Dataset all = digits::read_csv(options.data, bytes);
     s.bytes(bytes);
-    all.shuffle(random_);  // the same on all ranks, and so are the weights
+    all.shuffle(random_);  // the same on all ranks, like the weights
     std::tie(training_, test_) = all.split(kTrainingImages);
   }
 
@@ -118,7 +119,7 @@ class Training {
       takt::Scope s(takt::Optimizer);
       network_.step(kRate);
     }
-    batch.items(images_.count());  // those of this rank
+    batch.items(images_.count());  // this rank's samples
   }
   // [end]
 
@@ -130,7 +131,7 @@ class Training {
     }
   }
 
-  /// The share of the test images that the network gets right.
+  /// Returns the accuracy on the test images.
   double accuracy() {
     takt::Scope s(takt::Validation);
     const Share share(ranks_, 0, test_.size());
@@ -144,7 +145,7 @@ class Training {
   }
 
  private:
-  /// Forward and back. The gradient is of this share's mean: its part of that of the whole batch is `weight`.
+  /// Runs forward and backward. The gradient is that of this share's mean; `weight` is the share's part of the batch.
   void compute(float weight) {
     {
       takt::Scope s(takt::Forward);
@@ -181,7 +182,7 @@ bool run(const Options& options) {
   for (int number = 0; number < options.epochs; ++number) { training.epoch(); }
   const double accuracy = training.accuracy();
   // [snippet: reduce]
-  takt::mpi::reduce(session);  // on all ranks: rank 0's table is that of the job
+  takt::mpi::reduce(session);  // on all ranks: rank 0 prints the table of the job
   // [end]
   if (ranks.rank() == 0) { std::printf("test accuracy %.1f %% on %zu ranks\n", 100 * accuracy, ranks.count()); }
   return accuracy >= kWanted;
@@ -196,7 +197,7 @@ int main(int argc, char** argv) {
     status = run(read_options(argc, argv)) ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "23_mpi_training: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 2);  // the others would wait for this one for ever
+    MPI_Abort(MPI_COMM_WORLD, 2);  // the others would wait for this rank forever
   }
   MPI_Finalize();
   return status;

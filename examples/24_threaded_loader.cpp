@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A loader with threads of its own, which fetch batches ahead of the loop, and the question whether it keeps up with
-// the model. Run it with TAKT_TRIALS=all and with different numbers:
+// A loader with its own threads, which prefetch batches; trials show if it keeps up with the model. Run it with
+// TAKT_TRIALS=all and different numbers:
 //
 //     TAKT_TRIALS=all example_24_threaded_loader [ms to load a batch] [ms of a step] [threads] [batches ahead]
 #include <takt/takt.hpp>
@@ -26,7 +26,7 @@ using Batch = std::vector<float>;
 constexpr int kBatches = 100;
 constexpr std::size_t kSamples = 32;
 
-/// Batches from a slow place, fetched by threads that wait for it most of the time.
+/// Loads batches from slow storage, with threads that mostly wait for it.
 class ThreadedLoader {
  public:
   ThreadedLoader(Milliseconds load, int threads, std::size_t ahead) : load_(load), ahead_(ahead) {
@@ -45,7 +45,7 @@ class ThreadedLoader {
   ThreadedLoader(const ThreadedLoader&) = delete;
   ThreadedLoader& operator=(const ThreadedLoader&) = delete;
 
-  /// The next batch; nothing when all have been given.
+  /// Returns the next batch; empty at the end of the data.
   std::optional<Batch> next() {
     takt::Scope s(takt::IO);
     std::unique_lock lock(mutex_);
@@ -57,7 +57,7 @@ class ThreadedLoader {
     changed_.notify_all();
     return batch;
   }
-  /// Another pass.
+  /// Starts another pass.
   void rewind() {
     const std::lock_guard lock(mutex_);
     given_ = 0;
@@ -92,13 +92,13 @@ class ThreadedLoader {
   std::condition_variable changed_;
   std::deque<Batch> fetched_;
   int fetching_ = 0;
-  int started_ = 0;  // of this pass
-  int given_ = 0;    // likewise
+  int started_ = 0;  // in this pass
+  int given_ = 0;    // in this pass
   bool closed_ = false;
   std::vector<std::thread> threads_;
 };
 
-/// The model: it takes as long as it is told to.
+/// The model: computes for a given time.
 float compute(const Batch& batch, Milliseconds step) {
   float sum = 0;
   const auto end = std::chrono::steady_clock::now() + step;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What does a function cost? A layer of a network with three sizes of batch: latency, its interval, and with
-// TAKT_SAMPLE_MS=10 energy. The run directory has a line for each in results.csv.
+// Measures the cost of a function: a network layer with three batch sizes. Shows latency, its interval, and with
+// TAKT_SAMPLE_MS=10 energy. results.csv in the run directory has a line for each.
 #include <takt/takt.hpp>
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Layer {
   Layer() : weights_(kInputs * kOutputs) {
     for (std::size_t at = 0; at < weights_.size(); ++at) { weights_[at] = static_cast<float>(at % 13) - 6; }
   }
-  /// \param x samples of kInputs each. \param y gets kOutputs of each.
+  /// \param x samples of kInputs each. \param y receives kOutputs for each.
   void infer(const std::vector<float>& x, std::vector<float>& y) const {
     for (std::size_t sample = 0; sample * kInputs < x.size(); ++sample) {
       for (std::size_t output = 0; output < kOutputs; ++output) {

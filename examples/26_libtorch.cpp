@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The network of 01_digits.cpp with libtorch: the table has the time of each module, and operators of the steps that
-// are sampled. Succeeds when the network gets 95 % of the images right that it has not seen before.
+// The network of 01_digits.cpp with libtorch: the table has the time of each module, and of operators in sampled steps.
+// Succeeds if the network classifies 95 % of unseen images correctly.
 #include "digits_data.hpp"
 
 #include <takt/takt.hpp>
@@ -30,7 +30,7 @@ constexpr std::size_t kBatch = 64;
 constexpr int kEpochs = 15;
 
 // [snippet: modules]
-/// A convolution, and two dense layers. A region around a module tells its time.
+/// A convolution and two dense layers. A region around a module times it.
 struct NetworkImpl : torch::nn::Module {
   NetworkImpl() {
     register_module("convolution", convolution);
@@ -52,7 +52,7 @@ struct NetworkImpl : torch::nn::Module {
 TORCH_MODULE(Network);
 // [end]
 
-/// Images as libtorch takes them. They stay those of `batch`.
+/// Returns images as libtorch tensors, which still use the memory of `batch`.
 std::tuple<torch::Tensor, torch::Tensor> tensors_of(digits::Minibatch& batch) {
   const auto side = static_cast<std::int64_t>(digits::kSide);
   return {torch::from_blob(batch.pixels.data(), {batch.count(), 1, side, side}),

@@ -21,13 +21,13 @@ inline constexpr std::size_t kSide = 8;
 inline constexpr std::size_t kPixels = kSide * kSide;
 inline constexpr std::size_t kClasses = 10;
 
-/// One handwritten digit as the file has it.
+/// One handwritten digit as stored in the file.
 struct Image {
   std::array<std::uint8_t, kPixels> pixels{};  ///< 0 (white) to 16 (black), row by row
   std::uint8_t label = 0;                      ///< the digit it shows
 };
 
-/// Images as the network takes them: pixels from 0 to 1, one image after the other.
+/// Images as input of the network: pixels from 0 to 1, one image after the other.
 struct Minibatch {
   std::vector<float> pixels;
   std::vector<std::uint8_t> labels;
@@ -45,12 +45,12 @@ class Dataset {
   std::size_t size() const { return images_.size(); }
   std::int64_t count() const { return static_cast<std::int64_t>(size()); }
 
-  /// Fisher and Yates' shuffle by hand: std::shuffle gives another order with another standard library.
+  /// Fisher-Yates shuffle by hand: std::shuffle's order depends on the standard library.
   void shuffle(std::mt19937& random) {
     for (std::size_t left = order_.size(); left > 1; --left) { std::swap(order_[left - 1], order_[random() % left]); }
   }
 
-  /// The first `count` images of the order, and the others.
+  /// Returns the first `count` images of the order, and the others.
   std::pair<Dataset, Dataset> split(std::size_t count) const {
     std::vector<Image> first;
     std::vector<Image> second;
@@ -60,7 +60,7 @@ class Dataset {
     return {Dataset(std::move(first)), Dataset(std::move(second))};
   }
 
-  /// Fills `batch` with at most `count` images from place `first` of the order on. Returns the bytes read.
+  /// Fills `batch` with at most `count` images from position `first` of the order. Returns the bytes read.
   std::int64_t gather(std::size_t first, std::size_t count, Minibatch& batch) const {
     const std::size_t end = std::min(first + count, size());
     batch.pixels.clear();
@@ -78,7 +78,7 @@ class Dataset {
   std::vector<std::size_t> order_;
 };
 
-/// Turns one line, 64 pixels and the label, into `image`. Returns false if it is anything else.
+/// Parses one line, 64 pixels and the label, into `image`. Returns false if it has another format.
 inline bool parse_image(const std::string& line, Image& image) {
   const char* next = line.data();
   const char* const end = next + line.size();
@@ -96,7 +96,7 @@ inline bool parse_image(const std::string& line, Image& image) {
 }
 
 /// Reads a file in the format of data/README.md and adds its size to `bytes`.
-/// \throws std::runtime_error that says what is wrong with the file, and in which line.
+/// \throws std::runtime_error with the problem and its line.
 inline Dataset read_csv(const std::string& path, std::int64_t& bytes) {
   std::ifstream file(path);
   if (!file) { throw std::runtime_error("cannot open '" + path + "'"); }

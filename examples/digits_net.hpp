@@ -18,7 +18,7 @@ namespace digits {
 template <std::size_t In, std::size_t Out>
 class Weights {
  public:
-  /// Draws the weights as He et al. (2015) do for rectified units; biases are 0.
+  /// Draws the weights like He et al. (2015) for rectified units; biases are 0.
   explicit Weights(std::mt19937& random) {
     const float limit = std::sqrt(6.0F / static_cast<float>(In));
     for (std::size_t at = 0; at < In * Out; ++at) {
@@ -32,7 +32,7 @@ class Weights {
   float* bias_gradient() { return gradient_row(In); }
   std::vector<float>& gradient() { return gradient_; }
 
-  /// One step of gradient descent with momentum. The gradient starts over from 0.
+  /// Makes one step of gradient descent with momentum and resets the gradient to 0.
   void step(float rate, float momentum) {
     for (std::size_t at = 0; at < value_.size(); ++at) {
       velocity_[at] = momentum * velocity_[at] - rate * gradient_[at];
@@ -48,7 +48,7 @@ class Weights {
   std::vector<float> velocity_ = std::vector<float>(kCount);
 };
 
-/// to += x * from: most of the time goes to this loop, and to the one below.
+/// to += x * from: this loop and the next one take most of the time.
 template <std::size_t Size>
 void add_scaled(float x, const float* from, float* to) {
   for (std::size_t at = 0; at < Size; ++at) { to[at] += x * from[at]; }
@@ -63,7 +63,7 @@ float dot(const float* a, const float* b) {
   return sum[0] + sum[1];
 }
 
-/// Every output sees every input.
+/// A fully connected layer.
 template <std::size_t In, std::size_t Out>
 class Dense {
  public:
@@ -78,7 +78,7 @@ class Dense {
   void backward(const float* in, const float* out_gradient, float* in_gradient) {
     add_scaled<Out>(1, out_gradient, weights_.bias_gradient());
     for (std::size_t i = 0; i < In; ++i) {
-      // An input of 0 came out of a rectifier that lets no gradient through.
+      // An input of 0 is the output of a rectifier that passes no gradient.
       if (in[i] == 0) {
         in_gradient[i] = 0;
         continue;
@@ -94,7 +94,7 @@ class Dense {
   Weights<In, Out> weights_;
 };
 
-/// A 3 x 3 window over an 8 x 8 image with a border of zeros; the channels of one pixel lie together.
+/// A 3 x 3 window over an 8 x 8 image with a border of zeros; the channels of a pixel are adjacent.
 template <std::size_t Channels>
 class Convolution {
  public:
@@ -120,12 +120,12 @@ class Convolution {
   std::vector<float>& gradient() { return weights_.gradient(); }
 
  private:
-  /// Calls visit(input, number of the weight, output pixel) for each pair that the window joins.
+  /// Calls visit(input, weight index, output pixel) for each pair that the window connects.
   template <class Visit>
   static void for_each_tap(const float* image, Visit visit) {
     for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
       for (std::size_t tap = 0; tap < 9; ++tap) {
-        const std::size_t y = pixel / kSide + tap / 3;  // one too large, so that it stays unsigned
+        const std::size_t y = pixel / kSide + tap / 3;  // one too large, to stay unsigned
         const std::size_t x = pixel % kSide + tap % 3;
         if (y < 1 || y > kSide || x < 1 || x > kSide) { continue; }
         const float input = image[(y - 1) * kSide + x - 1];
@@ -142,7 +142,7 @@ class Network {
  public:
   explicit Network(std::mt19937& random) : convolution_(random), hidden_(random), output_(random) {}
 
-  /// Classifies a batch and keeps what backward() needs. Returns the mean cross entropy.
+  /// Classifies a batch and keeps the data for backward(). Returns the mean cross entropy.
   float forward(const Minibatch& batch) {
     values_.resize(batch.size());
     float loss = 0;
@@ -159,7 +159,7 @@ class Network {
     return loss / static_cast<float>(batch.size());
   }
 
-  /// Adds up the gradients of the mean loss of the batch that forward() saw last.
+  /// Adds the gradients of the mean loss of the last batch of forward().
   void backward(const Minibatch& batch) {
     Values gradient;
     for (std::size_t image = 0; image < batch.size(); ++image) {
@@ -182,12 +182,12 @@ class Network {
     output_.step(rate, kMomentum);
   }
 
-  /// The gradients of the three layers, for those who train with several processes.
+  /// The gradients of the three layers, for training with several processes.
   std::array<std::vector<float>*, 3> gradients() {
     return {&convolution_.gradient(), &hidden_.gradient(), &output_.gradient()};
   }
 
-  /// How many images of the batch that forward() saw last it got right.
+  /// Returns the number of correctly classified images in the last batch of forward().
   std::size_t hits(const Minibatch& batch) const {
     std::size_t count = 0;
     for (std::size_t image = 0; image < batch.size(); ++image) {
@@ -204,7 +204,7 @@ class Network {
   static constexpr std::size_t kHalf = kSide / 2;
   static constexpr std::size_t kHidden = 64;
 
-  /// What the layers make of one image; also the gradients of that.
+  /// Layer outputs for one image; also their gradients.
   struct Values {
     std::array<float, kPixels * kChannels> convolved{};
     std::array<float, kHalf * kHalf * kChannels> pooled{};
@@ -212,7 +212,7 @@ class Network {
     std::array<float, kClasses> probability{};
   };
 
-  /// Where in `convolved` the corner `corner` (0 to 3) of the 2 x 2 block of pooled value `at` lies.
+  /// Returns the index in `convolved` of corner `corner` (0 to 3) of the 2 x 2 block of pooled value `at`.
   static std::size_t corner_of(std::size_t at, std::size_t corner) {
     const std::size_t block = at / kChannels;
     const std::size_t y = block / kHalf * 2 + corner / 2;
@@ -221,7 +221,7 @@ class Network {
   }
   static void pool(Values& values) {
     for (std::size_t at = 0; at < values.pooled.size(); ++at) {
-      float best = 0;  // from 0 on, so the rectifier is in here too
+      float best = 0;  // starting at 0 includes the rectifier
       for (std::size_t corner = 0; corner < 4; ++corner) {
         best = std::max(best, values.convolved[corner_of(at, corner)]);
       }

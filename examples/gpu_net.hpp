@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A network with one hidden layer, as operations on single elements. A kernel does an operation for all elements at
-// once, the host one after the other: so the host can check what the GPU learns.
+// A network with one hidden layer, as operations on single elements. A kernel applies an operation to all elements at
+// once, the host to one after the other, so the host can check the GPU's results.
 
 #include "gpu_runtime.hpp"
 
@@ -15,25 +15,25 @@
 namespace gpu {
 
 struct Shape {
-  int samples;  ///< in a batch
+  int samples;  ///< samples per batch
   int inputs;
   int hidden;
   int outputs;
 };
 
-/// Where the numbers of a network are, on the device or on the host; all by rows. Owns nothing.
+/// Pointers to the numbers of a network, on the device or on the host; all row by row. Owns nothing.
 struct Network {
   Shape shape;
   float* first;   ///< weights, inputs x hidden
   float* second;  ///< weights, hidden x outputs
   float* hidden;  ///< samples x hidden
   float* error;   ///< samples x outputs
-  float* slope;   ///< of the hidden layer, samples x hidden
+  float* slope;   ///< hidden layer, samples x hidden
   float* first_gradient;
   float* second_gradient;
-  float* loss;  ///< of each sample
+  float* loss;  ///< one per sample
 
-  /// Values in all of these together.
+  /// Returns the total number of values.
   static std::size_t size(const Shape& s) {
     const std::size_t weights = count(s.inputs, s.hidden) + count(s.hidden, s.outputs);
     return 2 * weights + 2 * count(s.samples, s.hidden) + count(s.samples, s.outputs) + count(s.samples, 1);
@@ -41,7 +41,7 @@ struct Network {
   static std::size_t count(int rows, int columns) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
   }
-  /// \param memory for size() values; the weights come first.
+  /// \param memory space for size() values; the weights are first.
   Network(const Shape& s, float* memory)
       : shape(s),
         first(memory),
@@ -54,7 +54,7 @@ struct Network {
         loss(second_gradient + count(s.hidden, s.outputs)) {}
 };
 
-/// A batch: samples x inputs, then samples x outputs that are wanted. Owns nothing.
+/// A batch: samples x inputs, then samples x wanted outputs. Owns nothing.
 struct Batch {
   const float* inputs;
   const float* wanted;
@@ -74,7 +74,7 @@ __host__ __device__ inline float dot(const float* a, int step_a, const float* b,
   return sum;
 }
 
-// The operations: what is done for one element.
+// The operations on one element.
 struct Hidden {
   Network n;
   Batch b;
@@ -134,7 +134,7 @@ struct Descend {
   }
 };
 
-/// Does an operation for `rows` x `columns` elements, from row `begin` on.
+/// Applies an operation to `rows` x `columns` elements, starting at row `begin`.
 template <class Operation>
 __global__ void for_each(Operation operation, int begin, int rows, int columns) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -142,7 +142,7 @@ __global__ void for_each(Operation operation, int begin, int rows, int columns) 
   if (row < rows && column < columns) { operation(begin + row, column); }
 }
 
-/// Does operations on a stream.
+/// Runs operations on a stream.
 class OnDevice {
  public:
   explicit OnDevice(GPU(Stream_t) stream) : stream_(stream) {}
@@ -157,7 +157,7 @@ class OnDevice {
  private:
   GPU(Stream_t) stream_;
 };
-/// Does the same operations here and now.
+/// Runs the same operations immediately on the host.
 struct OnHost {
   template <class Operation>
   void operator()(const Operation& operation, int rows, int columns, int begin = 0) const {
@@ -167,7 +167,7 @@ struct OnHost {
   }
 };
 
-// The parts of a training step, by OnDevice or OnHost.
+// The parts of a training step, run by OnDevice or OnHost.
 template <class Do>
 void hidden_layer(const Do& each, const Network& n, const Batch& b, int begin, int rows) {
   each(Hidden{n, b}, rows, n.shape.hidden, begin);
@@ -190,14 +190,14 @@ void descend(const Do& each, const Network& n, float rate) {
   each(Descend{n.second, n.second_gradient, n.shape.outputs, scaled}, n.shape.hidden, n.shape.outputs);
 }
 
-/// Of a batch: the mean over its samples.
+/// Returns the mean loss over a batch's samples.
 inline double mean_loss(const float* loss, int samples) {
   double sum = 0;
   for (int row = 0; row < samples; ++row) { sum += static_cast<double>(loss[row]); }
   return sum / samples;
 }
 
-/// Of mean 0 and variance 1, and quick to make.
+/// Random values with mean 0 and variance 1, fast to generate.
 class RandomValue {
  public:
   explicit RandomValue(std::mt19937& random) : random_(random) {}
@@ -208,7 +208,7 @@ class RandomValue {
   std::uniform_real_distribution<float> uniform_{-1.7320508F, 1.7320508F};
 };
 
-/// Random weights, small enough to begin with.
+/// Returns small random initial weights.
 inline std::vector<float> random_weights(const Shape& s, std::mt19937& random) {
   RandomValue value(random);
   std::vector<float> weights(Network::count(s.inputs, s.hidden) + Network::count(s.hidden, s.outputs));
@@ -219,7 +219,7 @@ inline std::vector<float> random_weights(const Shape& s, std::mt19937& random) {
   return weights;
 }
 
-/// A batch of random inputs; wanted are sums of some of them, the negative ones cut off.
+/// Returns a batch of random inputs; the wanted outputs are sums of some of them, clipped at 0.
 inline std::vector<float> random_batch(const Shape& s, std::mt19937& random) {
   constexpr int kTerms = 4;
   RandomValue value(random);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// CUDA's runtime or HIP's, whichever compiler reads this: their functions differ by a prefix. GPU(Malloc) is cudaMalloc
-// or hipMalloc.
+// The CUDA or HIP runtime, depending on the compiler: their functions differ by a prefix. GPU(Malloc) is cudaMalloc or
+// hipMalloc.
 
 #include <cstddef>
 #include <cstdio>
@@ -17,13 +17,13 @@
 #define GPU(name) cuda##name
 #endif
 
-#ifndef GPU_LAUNCH  // Takt's tests have one of their own, for a device that is none
+#ifndef GPU_LAUNCH  // Takt's tests define their own, for a fake device
 #define GPU_LAUNCH(kernel, blocks, threads, stream, ...) kernel<<<blocks, threads, 0, stream>>>(__VA_ARGS__)
 #endif
 
 namespace gpu {
 
-/// Ends the program where a call of the runtime failed.
+/// Ends the program if a runtime call failed.
 inline void check(GPU(Error_t) error, const char* call) {
   if (error == GPU(Success)) { return; }
   std::fprintf(stderr, "%s: %s\n", call, GPU(GetErrorString)(error));
@@ -44,7 +44,7 @@ inline GPU(Error_t) allocate_host(void** memory, std::size_t bytes) { return cud
 inline GPU(Error_t) free_host(void* memory) { return cudaFreeHost(memory); }
 #endif
 
-/// Memory for `count` values of T: on the device, or of the host but within the device's reach. Owns it.
+/// Memory for `count` values of T: on the device, or pinned on the host. Owns it.
 template <class T>
 class Array {
  public:
@@ -78,7 +78,7 @@ class Array {
   T* data_ = nullptr;
 };
 
-/// A stream of its own that waits for no other. Owns it.
+/// A stream that does not wait for other streams. Owns it.
 class Stream {
  public:
   Stream() { GPU_CHECK(GPU(StreamCreateWithFlags)(&stream_, GPU(StreamNonBlocking))); }
@@ -91,7 +91,7 @@ class Stream {
   GPU(Stream_t) stream_ = nullptr;
 };
 
-/// Orders work of streams and of the host; tells no time. Owns it.
+/// Orders work of streams and of the host, without timing. Owns it.
 class Event {
  public:
   Event() { GPU_CHECK(GPU(EventCreateWithFlags)(&event_, GPU(EventDisableTiming))); }

@@ -13,13 +13,13 @@
 
 namespace proxy {
 
-/// An array of 32-bit floats from a file of NumPy's: values row by row.
+/// An array of 32-bit floats from a NumPy file, row by row.
 struct FloatArray {
   std::vector<std::size_t> shape;
   std::vector<float> values;
 };
 
-/// What stands behind `name` in the header of a .npy file, up to the comma or bracket that ends it.
+/// Returns the text after `name` in the header of a .npy file, up to the comma or bracket that ends it.
 inline std::string header_value(const std::string& header, const std::string& name, char end) {
   const std::size_t at = header.find("'" + name + "':");
   if (at == std::string::npos) { throw std::runtime_error("the header has no '" + name + "'"); }
@@ -29,14 +29,14 @@ inline std::string header_value(const std::string& header, const std::string& na
   return header.substr(begin, stop - begin);
 }
 
-/// "(2000, 5, 10" as numbers.
+/// Parses a shape such as "(2000, 5, 10".
 inline std::vector<std::size_t> parse_shape(const std::string& text) {
   std::vector<std::size_t> shape;
   std::size_t values = 1;
   for (std::size_t at = 1; at < text.size();) {
     std::size_t length = 0;
     const unsigned long long extent = std::stoull(text.substr(at), &length);
-    if (extent == 0 || extent > (std::size_t{1} << 40U) / values) { throw std::runtime_error("the shape cannot be"); }
+    if (extent == 0 || extent > (std::size_t{1} << 40U) / values) { throw std::runtime_error("the shape is invalid"); }
     values *= static_cast<std::size_t>(extent);
     shape.push_back(static_cast<std::size_t>(extent));
     at = text.find_first_not_of(", ", at + length);
@@ -45,21 +45,20 @@ inline std::vector<std::size_t> parse_shape(const std::string& text) {
 }
 
 /// Reads a .npy file (format 1.0: "\x93NUMPY", version, length of the header, the header as a Python dictionary,
-/// values)
-/// of little-endian 32-bit floats in C order. No package that C++ can link reads it.
+/// values) of little-endian 32-bit floats in C order. Written by hand because no package that C++ can link reads it.
 /// \throws std::runtime_error that names the file.
 inline FloatArray read_npy(const std::string& path) {
   const auto refuse = [&path](const std::string& why) { return std::runtime_error(path + ": " + why); };
   std::ifstream file(path, std::ios::binary);
   char magic[10] = {};
-  if (!file.read(magic, sizeof magic)) { throw refuse("cannot be read; examples/make_mesh_data.py makes it"); }
-  if (std::memcmp(magic, "\x93NUMPY\x01", 7) != 0) { throw refuse("is no .npy file of version 1"); }
+  if (!file.read(magic, sizeof magic)) { throw refuse("cannot be read; create it with examples/make_mesh_data.py"); }
+  if (std::memcmp(magic, "\x93NUMPY\x01", 7) != 0) { throw refuse("is not a .npy file of version 1"); }
   const auto byte = [&magic](int at) { return static_cast<unsigned>(static_cast<unsigned char>(magic[at])); };
   std::string header(byte(8) + byte(9) * 256U, '\0');
   FloatArray array;
   try {
     if (!file.read(&header[0], static_cast<std::streamsize>(header.size()))) { throw std::runtime_error("is cut off"); }
-    if (header_value(header, "descr", ',') != "'<f4'") { throw std::runtime_error("holds no 32-bit floats"); }
+    if (header_value(header, "descr", ',') != "'<f4'") { throw std::runtime_error("does not contain 32-bit floats"); }
     if (header_value(header, "fortran_order", ',') != "False") { throw std::runtime_error("is not in C order"); }
     array.shape = parse_shape(header_value(header, "shape", ')'));
   } catch (const std::exception& error) { throw refuse(error.what()); }

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#ifdef PROXY_ON_GPU  // the runtime's header is there
+#ifdef PROXY_ON_GPU  // the runtime's header is included
 #define PROXY_BOTH __host__ __device__
 #else
 #define PROXY_BOTH
@@ -14,18 +14,18 @@
 
 namespace proxy {
 
-/// A small recurrent network: it reads the metrics of a mesh node step by step, and says whether the node is to relax.
-/// Owns nothing.
+/// A small recurrent network: reads the metrics of a mesh node step by step, and decides if the node is to relax. Owns
+/// nothing.
 struct Network {
   static constexpr int kMetrics = 5;
   static constexpr int kSteps = 10;
   static constexpr int kHidden = 16;
-  static constexpr int kValues = kMetrics * kSteps;  // of a node
+  static constexpr int kValues = kMetrics * kSteps;  // per node
   static constexpr int kWeights = kMetrics * kHidden + kHidden * kHidden + 2 * kHidden + 1;
 
   const float* weights;  ///< from metrics, from hidden units, biases, to the output, its bias
 
-  /// What the network makes of one node, above 0 where it is to relax. \param node kMetrics rows of kSteps values.
+  /// Returns the output for one node; above 0: relax it. \param node kMetrics rows of kSteps values.
   PROXY_BOTH float output(const float* node) const {
     const float* const from_metrics = weights;
     const float* const from_hidden = from_metrics + kMetrics * kHidden;
@@ -50,7 +50,7 @@ struct Network {
   }
 };
 
-/// The network's answer for one node of a batch: what a kernel does for all nodes at once.
+/// Writes the network's answer for one node of a batch; a kernel does this for all nodes at once.
 struct Relax {
   Network network;
   const float* nodes;

@@ -23,7 +23,7 @@ namespace {
 constexpr int kStubLibrary = 34;
 constexpr const char* kNames[] = {"libcuda.so.1"};
 
-std::atomic<CudaDriver*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
+std::atomic<CudaDriver*> loaded{nullptr};  // for a fork's child: get() may be running in the parent
 
 DriverLibrary open_library() noexcept { return DriverLibrary(kNames); }
 
@@ -105,10 +105,10 @@ constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
 constexpr int kCaptureActive = 1;         // CUstreamCaptureStatus
-constexpr unsigned kBlockingSync = 1U;    // CU_EVENT_BLOCKING_SYNC: a host that waits for one sleeps
+constexpr unsigned kBlockingSync = 1U;    // CU_EVENT_BLOCKING_SYNC: a host that waits for the event sleeps
 constexpr unsigned kRecordExternal = 1U;  // CU_EVENT_RECORD_EXTERNAL
 
-std::atomic<const char*> last_error{"the context is gone"};
+std::atomic<const char*> last_error{"the context was destroyed"};
 
 bool is_error(int error) noexcept {
   return error == kIllegalAddress || error == kLaunchTimeout || error == kContextIsDestroyed || error == kAssert ||
@@ -132,7 +132,7 @@ EventStatus reset() noexcept {
   return EventStatus::lost;
 }
 
-/// Of a call on a stream.
+/// Returns the status of a call on a stream.
 EventStatus status_of(int error) noexcept {
   if (error == kSuccess) { return EventStatus::done; }
   if (error == kNotReady) { return EventStatus::not_ready; }
@@ -141,8 +141,8 @@ EventStatus status_of(int error) noexcept {
   return is_error(error) ? lose(error) : EventStatus::refused;
 }
 
-/// Of a question whether an event has finished, which is ours: if the driver does not know it, its context has been
-/// reset. One that slipped into a capture that began meanwhile will never have a time.
+/// Returns the status of a query of one of Takt's events: if the driver does not know the event, its context was reset.
+/// An event recorded into a capture that started meanwhile never gets a time.
 EventStatus status_of_event(int error) noexcept {
   if (error == kInvalidHandle) { return lose(error); }
   return error == kCapturedEvent ? EventStatus::refused : status_of(error);
@@ -151,8 +151,9 @@ EventStatus status_of_event(int error) noexcept {
 CUctx_st* handle_of(const EventContextId& id) noexcept { return static_cast<CUctx_st*>(const_cast<void*>(id.handle)); }
 bool is_default(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
-/// The context that a stream is of, which is there as the stream is: a regular one, also where the stream is of a green
-/// one, a part of the device, which must never be made current here. Before CUDA 12.5 a driver does not tell both.
+/// Finds a stream's context, which exists as long as the stream: always a regular one. A stream of a green context (a
+/// part of the device) also yields that, which must never be made current here. Drivers before CUDA 12.5 cannot return
+/// both.
 int find_context(CUstream_st* stream, CUctx_st*& context, CUgreenCtx_st*& green) noexcept {
   CudaDriver& driver = CudaDriver::get();
   if (driver.stream_contexts != nullptr) { return driver.stream_contexts(stream, &context, &green); }
@@ -163,7 +164,7 @@ int find_context(CUstream_st* stream, CUctx_st*& context, CUgreenCtx_st*& green)
   return is_default(stream) ? driver.context_current(&context) : driver.stream_context(stream, &context);
 }
 
-/// The context that a stream is of, and its number.
+/// Finds a stream's context and its number.
 EventStatus context_of(CUstream_st* stream, EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
   CUctx_st* context = nullptr;
@@ -188,7 +189,7 @@ bool has_one_queue() noexcept {
 
 const char* CudaApi::caveat() noexcept {
   return made_once<has_one_queue>()
-             ? "CUDA_DEVICE_MAX_CONNECTIONS=1 puts all streams into one queue, where timing events keep work of "
+             ? "CUDA_DEVICE_MAX_CONNECTIONS=1 puts all streams into one queue, in which timing events prevent work of "
                "different streams from overlapping"
              : nullptr;
 }
@@ -202,7 +203,7 @@ std::uintptr_t CudaApi::order_of(Stream stream) noexcept {
 EventStatus CudaApi::enter(Stream stream, EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
   int capture = 0;
-  // First of all: nearly any other call would invalidate a capture.
+  // Must be first: nearly any other call invalidates a capture.
   if (const int error = driver.stream_is_capturing(stream, &capture); error != kSuccess) { return status_of(error); }
   return capture != 0 ? EventStatus::capturing : context_of(stream, id);
 }
@@ -228,16 +229,16 @@ EventStatus CudaApi::create(const EventContextId& id, Event& event) noexcept {
 }
 
 EventStatus CudaApi::record(Event event, Stream stream) noexcept {
-  return status_of(CudaDriver::get().event_record(event, stream));  // an invalid handle may as well be the stream's
+  return status_of(CudaDriver::get().event_record(event, stream));  // an invalid handle may also be the stream's
 }
 
-/// Without the flag a record would be a dependency of the capture, and no node.
+/// Without the flag, a record becomes a dependency of the capture instead of a node.
 EventStatus CudaApi::record_in_graph(Event event, Stream stream) noexcept {
   return status_of(CudaDriver::get().event_record_with_flags(event, stream, kRecordExternal));
 }
 
-/// Only the context that is current to this thread is asked for its number: of one that may have been destroyed nothing
-/// may be asked. Whether the primary context of a device is there its device tells.
+/// Queries the number of the current context only: a context that may be destroyed must not be queried. For a primary
+/// context, its device is queried instead.
 EventStatus CudaApi::alive(const EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
   unsigned flags = 0;
@@ -252,8 +253,8 @@ EventStatus CudaApi::alive(const EventContextId& id) noexcept {
   return is_error(error) && error != kContextIsDestroyed ? lose(error) : reset();
 }
 
-/// The primary context of the device, by which it can be asked for later on, or one of the application's own. It is
-/// active, so that to retain it makes none.
+/// Identifies the device's primary context, which can be queried later, or the application's own one. Retaining the
+/// primary context creates nothing, because it is active.
 void CudaApi::describe(EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
   const RelaxedMode<CudaApi> relaxed;
@@ -279,7 +280,7 @@ EventStatus CudaApi::elapsed(Event begin, Event end, float& ms) noexcept {
   CudaDriver& driver = CudaDriver::get();
   const int error = driver.event_elapsed(&ms, begin, end);
   if (error != kInvalidHandle) { return status_of_event(error); }
-  // So it is also where one was never recorded, of which it says that it has finished.
+  // Query first: for an event that was never recorded, the driver reports finished.
   for (const Event each : {begin, end}) {
     if (const EventStatus status = query(each); status != EventStatus::done) { return status; }
   }

@@ -16,8 +16,8 @@ struct CUstream_st;
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The functions of libcuda.so.1 that Takt uses: those of the driver, so that the last error of the CUDA runtime stays
-/// the application's. Enumerations are int here; tests/device proves that each is as in the vendor's header.
+/// The functions of libcuda.so.1 that Takt uses. The driver API leaves the last error of the CUDA runtime to the
+/// application. Enumerations are int here; tests/device checks each against the vendor's header.
 struct CudaDriver {
   int (*driver_version)(int* version) = nullptr;
   int (*error_name)(int error, const char** name) = nullptr;
@@ -26,12 +26,12 @@ struct CudaDriver {
   int (*context_pop)(CUctx_st** context) = nullptr;
   int (*context_id)(CUctx_st* context, unsigned long long* id) = nullptr;  ///< since CUDA 12.0 (525)
   int (*context_device)(int* device) = nullptr;
-  /// These three: primary context of a device. Each may be missing.
+  /// The next three: primary context of a device. Each may be missing.
   int (*primary_state)(int device, unsigned int* flags, int* active) = nullptr;
   int (*primary_retain)(CUctx_st** context, int device) = nullptr;
   int (*primary_release)(int device) = nullptr;
   int (*stream_context)(CUstream_st* stream, CUctx_st** context) = nullptr;
-  /// Since CUDA 12.5: of a stream of a green context the primary one, and that.
+  /// Since CUDA 12.5: for a stream of a green context, the primary context and the green one.
   int (*stream_contexts)(CUstream_st* stream, CUctx_st** context, CUgreenCtx_st** green) = nullptr;
   int (*stream_green_context)(CUstream_st* stream, CUgreenCtx_st** green) = nullptr;  ///< since CUDA 12.4
   int (*stream_is_capturing)(CUstream_st* stream, int* status) = nullptr;
@@ -41,21 +41,21 @@ struct CudaDriver {
   int (*event_record_with_flags)(CUevent_st* event, CUstream_st* stream, unsigned int flags) = nullptr;  ///< CUDA 11.1
   int (*event_query)(CUevent_st* event) = nullptr;
   int (*event_elapsed)(float* ms, CUevent_st* begin, CUevent_st* end) = nullptr;
-  int (*profiler_start)() = nullptr;  ///< may be missing, as the next one
+  int (*profiler_start)() = nullptr;  ///< may be missing, like the next one
   int (*profiler_stop)() = nullptr;
 
   Availability availability;
 
   using Synchronize = int(CUevent_st* event);
-  /// Looked for at the first call: only trials and measurements wait. nullptr: there is none.
+  /// Resolved at the first call, because only trials and measurements wait. nullptr: missing.
   static Synchronize* event_synchronize() noexcept;
 
-  /// Loaded at the first call. That initialises nothing and makes no context: a process that forks before it uses CUDA
-  /// may do so afterwards. Any thread.
+  /// Loads the driver at the first call. This initializes nothing and creates no context, so a process may still fork
+  /// before it uses CUDA. Any thread.
   static CudaDriver& get() noexcept;
 };
 
-/// What EventBackend needs of CUDA.
+/// CUDA functions for EventBackend.
 struct CudaApi {
   using Stream = CUstream_st*;
   using Event = CUevent_st*;
@@ -77,7 +77,7 @@ struct CudaApi {
   static EventStatus wait(Event event) noexcept;
   static std::uint64_t now_ns() noexcept;
   static bool exchange_mode(int& mode) noexcept { return CudaDriver::get().exchange_capture_mode(&mode) == 0; }
-  static bool pauses_at_captures() noexcept { return false; }  // the relaxed mode is enough
+  static bool pauses_at_captures() noexcept { return false; }  // the relaxed mode suffices
   static bool visit(const EventContextId& id) noexcept;
   static bool visit_stream(Stream stream) noexcept;
   static void describe(EventContextId& id) noexcept;

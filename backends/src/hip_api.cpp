@@ -21,7 +21,7 @@ constexpr const char* kNoDeviceReason = "HIP finds no device";
 constexpr int kFirstThatChecksStreams = 60'200'000;  // 6.2
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
-std::atomic<HipRuntime*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
+std::atomic<HipRuntime*> loaded{nullptr};  // for a fork's child: get() may be running in the parent
 
 DriverLibrary open_library() noexcept { return DriverLibrary(kNames); }
 
@@ -76,7 +76,7 @@ bool HipRuntime::has_device() noexcept {
 bool HipRuntime::has_pending_error() noexcept {
   const int error = peek_last_error();
   if (error == 0) { return false; }
-  // Without a device every call fails so, this one too, and there is nothing to be kept.
+  // Without a device every call fails like this, this one too; no error needs to be kept.
   const bool may_be_none = error == kHipNoDevice || error == kHipInvalidDevice;
   if (may_be_none && !asked_.load(std::memory_order_relaxed) && ::access("/dev/kfd", F_OK) != 0) {
     availability.lose(kNoDeviceReason);
@@ -106,7 +106,7 @@ constexpr int kCapturedEvent = 907;
 constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
-std::atomic<const char*> last_error{"the device is gone"};
+std::atomic<const char*> last_error{"the device was lost"};
 
 bool is_error(int error) noexcept {
   return error == kIllegalAddress || error == kContextIsDestroyed || error == kAssert || error == kLaunchFailure ||
@@ -116,7 +116,7 @@ bool is_error(int error) noexcept {
 EventStatus status_of(int error) noexcept {
   if (error == kSuccess) { return EventStatus::done; }
   HipRuntime& runtime = HipRuntime::get();
-  runtime.get_last_error();  // nothing was pending, so this is ours
+  runtime.get_last_error();  // no error was pending, so this one is Takt's
   if (error == kNotReady) { return EventStatus::not_ready; }
   if (error >= kFirstCapture && error <= kLastCapture) { return EventStatus::capturing; }
   if (error == kNotInitialized || error == kHipNoDevice || error == kHipInvalidDevice || error == kInvalidContext) {
@@ -128,15 +128,16 @@ EventStatus status_of(int error) noexcept {
   return EventStatus::lost;
 }
 
-/// Of a call with a stream, where "the context is destroyed" means that this stream is no more (hipStreamIsCapturing
-/// and hipEventRecord in ROCm's clr).
+/// Returns the status of a call with a stream. "The context is destroyed" then means that the stream was destroyed
+/// (hipStreamIsCapturing and hipEventRecord in ROCm's clr).
 EventStatus status_of_stream(int error) noexcept {
   if (error != kContextIsDestroyed) { return status_of(error); }
   HipRuntime::get().get_last_error();
   return EventStatus::stream_gone;
 }
 
-/// Of a question about an event. One that slipped into a capture that began meanwhile will never have a time.
+/// Returns the status of a query of an event. An event recorded into a capture that started meanwhile never gets a
+/// time.
 EventStatus status_of_event(int error) noexcept {
   const EventStatus status = status_of(error);
   return error == kCapturedEvent ? EventStatus::refused : status;
@@ -152,13 +153,13 @@ const void* handle_of(int device) noexcept {
   return reinterpret_cast<const void*>(static_cast<std::intptr_t>(device) + 1);
 }
 
-// Events need not make memory visible to the host. Which flag says so depends on the version.
+// Events need not make memory visible to the host. The flag for this depends on the version.
 constexpr unsigned kDisableSystemFence = 0x20000000;
 constexpr unsigned kReleaseToDevice = 0x40000000;
-// A host that waits for one sleeps: a spin on the runtime's lock makes other threads late.
+// A host that waits for the event sleeps: spinning on the runtime's lock delays other threads.
 constexpr unsigned kBlockingSync = 1;
 constexpr unsigned kFlags[] = {kDisableSystemFence | kBlockingSync, kReleaseToDevice | kBlockingSync, kBlockingSync};
-std::atomic<unsigned> flag{0};  // the first of kFlags that has not been refused
+std::atomic<unsigned> flag{0};  // the first of kFlags that was not refused
 
 }  // namespace
 
@@ -166,7 +167,7 @@ const char* HipApi::error_text() noexcept { return last_error.load(std::memory_o
 
 const char* HipApi::caveat() noexcept {
   return per_thread_seen.load(std::memory_order_relaxed) ? "regions on hipStreamPerThread have no stream spans: that "
-                                                           "stream ends with its thread, and no call tells so"
+                                                           "stream ends with its thread, and no call reports that"
                                                          : nullptr;
 }
 
@@ -181,7 +182,7 @@ EventStatus HipApi::enter(Stream stream, EventContextId& id) noexcept {
   }
   HipRuntime& runtime = HipRuntime::get();
   int capture = 0;
-  // First of all: nearly any other call would invalidate a capture.
+  // Must be first: nearly any other call invalidates a capture.
   const EventStatus asked = status_of_stream(runtime.stream_is_capturing(stream, &capture));
   if (capture != 0) { return EventStatus::capturing; }
   if (asked == EventStatus::done || asked == EventStatus::no_context) {
@@ -200,7 +201,7 @@ EventStatus HipApi::enter(Stream stream, EventContextId& id) noexcept {
   return EventStatus::done;
 }
 
-/// On the current device only: that is not for Takt to change.
+/// Only on the current device: Takt must not change that.
 EventStatus HipApi::create(const EventContextId& id, Event& event) noexcept {
   HipRuntime& runtime = HipRuntime::get();
   int device = -1;
@@ -219,9 +220,9 @@ EventStatus HipApi::record(Event event, Stream stream) noexcept {
   return status_of_stream(HipRuntime::get().event_record(event, stream));
 }
 
-/// A question about an event looks at its stream since HIP 6.2, in whichever mode: one that is being captured loses its
-/// capture, and of one that was destroyed there is nothing to look at. Whether it is there its device tells, in every
-/// version since then; whether it is being captured can only be asked of one that is there.
+/// Since HIP 6.2, querying an event accesses its stream in any mode: a capturing stream loses its capture, and a
+/// destroyed stream must not be queried. In all these versions, the stream's device shows if the stream exists; only an
+/// existing stream can be asked if it is capturing.
 EventStatus HipApi::check(Stream stream) noexcept {
   HipRuntime& runtime = HipRuntime::get();
   if (!runtime.checks_streams()) { return EventStatus::done; }

@@ -18,7 +18,7 @@ namespace detail {
 constexpr int kHipNoDevice = 100;
 constexpr int kHipInvalidDevice = 101;
 
-/// The functions of libamdhip64 that Takt uses. Enumerations are int here; tests/device proves that each is as in the
+/// The functions of libamdhip64 that Takt uses. Enumerations are int here; tests/device checks each against the
 /// vendor's header.
 struct HipRuntime {
   int (*peek_last_error)() = nullptr;
@@ -38,19 +38,19 @@ struct HipRuntime {
   Availability availability;
 
   using Synchronize = int(ihipEvent_t* event);
-  /// Looked for at the first call: a program that does not ask to wait has no business with it. nullptr: there is none.
+  /// Resolved at the first call, because only trials and measurements wait. nullptr: missing.
   static Synchronize* event_synchronize() noexcept;
 
-  /// Returns whether the calling thread has an error that the application has not read. Any call would overwrite it,
-  /// before HIP 7 even one that succeeds. Changes nothing.
+  /// Returns true if the calling thread has an error that the application has not read. Any call overwrites it, before
+  /// HIP 7 even a successful one. Changes nothing.
   bool has_pending_error() noexcept;
-  /// Returns whether there is a device; queries once. Call it only while no error is pending.
+  /// Returns true if a device exists; queries once. Call it only while no error is pending.
   bool has_device() noexcept;
 
-  /// Returns whether querying an event accesses the stream it was last recorded on. Known after has_device().
+  /// Returns true if querying an event accesses the stream it was last recorded on. Known after has_device().
   bool checks_streams() const noexcept { return checks_streams_.load(std::memory_order_relaxed); }
 
-  /// Loaded at the first call: the library that the application has, else the newest one. Any thread.
+  /// Loads the library at the first call: the application's, else the newest one. Any thread.
   static HipRuntime& get() noexcept;
 
  private:
@@ -58,8 +58,8 @@ struct HipRuntime {
   std::atomic<bool> checks_streams_{true};
 };
 
-/// What EventBackend needs of HIP. A context is a device here. No call is made while the application has an error to
-/// read, and what a failing call leaves behind is taken back at once: the last error is the application's alone.
+/// HIP functions for EventBackend. A context is a device here. Makes no call while the application has an unread error,
+/// and clears the error of a failed call at once, so that the last error is only the application's.
 struct HipApi {
   using Stream = ihipStream_t*;
   using Event = ihipEvent_t*;
@@ -73,17 +73,17 @@ struct HipApi {
   static EventStatus enter(Stream stream, EventContextId& id) noexcept;
   static EventStatus create(const EventContextId& id, Event& event) noexcept;
   static EventStatus record(Event event, Stream stream) noexcept;
-  // An event in a graph has no times in HIP: asked for one, ROCm fails (ROCm/rocm-systems issue 2380).
+  // Graph events have no times in HIP: ROCm fails when asked for one (ROCm/rocm-systems issue 2380).
   static EventStatus enter_capture(Stream, EventContextId&) noexcept { return EventStatus::unsupported; }
   static EventStatus record_in_graph(Event, Stream) noexcept { return EventStatus::unsupported; }
-  static EventStatus alive(const EventContextId&) noexcept { return EventStatus::done; }  // there is no telling
+  static EventStatus alive(const EventContextId&) noexcept { return EventStatus::done; }  // cannot be determined
   static EventStatus check(Stream stream) noexcept;
   static EventStatus query(Event event) noexcept;
   static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;
   static EventStatus wait(Event event) noexcept;
   static std::uint64_t now_ns() noexcept;
   static bool exchange_mode(int& mode) noexcept;
-  static bool pauses_at_captures() noexcept { return true; }  // check() does not tell of captures of other streams
+  static bool pauses_at_captures() noexcept { return true; }  // check() does not detect captures of other streams
   static bool visit(const EventContextId&) noexcept { return false; }
   static void leave() noexcept {}
 };

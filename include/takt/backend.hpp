@@ -10,20 +10,20 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// A point on a backend's time line, by the backend's own numbering. A mark is held until it is released.
+/// A timestamp on a backend's time line, in the backend's own numbering. Held until it is released.
 using Mark = std::uint64_t;
 
-/// What a backend can say about the time between two marks.
+/// Result for the time between two timestamps.
 struct Elapsed {
-  /// Whether there is a time.
+  /// State of the result.
   enum class State : std::uint8_t {
-    ready,    ///< `ns` is it
+    ready,    ///< `ns` is valid
     pending,  ///< not yet: ask again
-    failed,   ///< there will be none
-    missed    ///< a later replay of the same graph may have written over it
+    failed,   ///< never available
+    missed    ///< a later replay of the same graph may have overwritten it
   };
   State state = State::pending;
-  std::int64_t ns = 0;  ///< 0 or more; only where state is ready
+  std::int64_t ns = 0;  ///< 0 or more; valid only if state is ready
 
   static constexpr Elapsed ready(std::int64_t ns) noexcept { return {State::ready, ns}; }
   static constexpr Elapsed pending() noexcept { return {State::pending, 0}; }
@@ -31,87 +31,85 @@ struct Elapsed {
   static constexpr Elapsed missed() noexcept { return {State::missed, 0}; }
 };
 
-// What a device is to Takt: for those who make a Backend. Training code needs none of it.
+// For backend authors; training code needs none of this.
 
-/// What a device tells a report about itself. Texts are not owned, and live as long as the process.
+/// A device's description of itself in reports. Texts are not owned and live as long as the process.
 struct DeviceReport {
-  /// Spans that were not timed for one cause.
+  /// Spans that were not timed, for one cause.
   struct Skips {
     const char* what = nullptr;  ///< stable identifier such as "skipped_capturing"; nullptr ends the list
     std::uint64_t count = 0;
   };
   static constexpr unsigned kSkips = 16;
 
-  const char* unavailable = nullptr;  ///< why no stream span can be timed; nullptr: they can
-  const char* caveat = nullptr;       ///< what its figures have to be read with; nullptr: nothing special
+  const char* unavailable = nullptr;  ///< reason why no stream span can be timed; nullptr: they can
+  const char* caveat = nullptr;       ///< limits of its figures; nullptr: none
   Skips skips[kSkips];                ///< spans that were not timed, by cause
 };
 
-/// What a device remembers between several questions that one thread asks it one after the other, so that it need not
-/// do everything for each of them. Takt makes a new one for each such series, and hands it back at the end; the device
-/// fills it as it likes.
+/// State that a device keeps during a batch of queries from one thread, to avoid repeated work. Takt creates one per
+/// batch and returns it at the end; its use is up to the device.
 struct Queries {
   bool started = false;
   int mode = 0;
   const void* context = nullptr;
   const void* stream = nullptr;
-  bool visiting = false;  ///< a thread without a context has been lent one
+  bool visiting = false;  ///< a thread without a context was lent one
 };
 
-/// Where a mark lies on the time line of its device (docs/decisions/0014).
+/// Place of a timestamp on its device's time line (docs/decisions/0014).
 struct DevicePlace {
-  const void* line = nullptr;  ///< which time line: those of two devices have no common origin
+  const void* line = nullptr;  ///< the time line: those of two devices have no common origin
   double ns = 0;               ///< since the origin of the line
-  double error_ns = 0;         ///< by which `ns` may be off for want of digits
+  double error_ns = 0;         ///< rounding error of `ns`
 };
 
-/// A Backend (docs/backends.md) without its type, as a recorder needs it; device_ops (takt/backend.hpp) makes one. All
-/// functions but report() are called on threads that record; they must not block, throw, or change what the application
-/// sees of the device. Static storage.
+/// A type-erased Backend (docs/backends.md) for a recorder; made by device_ops (takt/backend.hpp). All functions but
+/// report() are called on recording threads; they must not block, throw, or change the application's view of the
+/// device. Static storage.
 struct DeviceOps {
   const char* name;
-  /// Results of one stream come in the order of its marks, so that only the oldest one needs to be looked at.
+  /// Results of one stream resolve in the order of its timestamps, so only the oldest must be polled.
   bool in_order;
-  /// Puts a mark on the queue of `handle`; false where that cannot be done (the region is then not timed there).
+  /// Records a timestamp on the queue of `handle`; false if impossible (the region is then not timed there).
   bool (*mark)(void* handle, Mark& mark) noexcept;
-  /// One more release() will come for `mark`: it ends one region and begins the next.
+  /// Adds a reference: one more release() follows for `mark`, which ends one region and starts the next.
   void (*retain)(void* handle, Mark mark) noexcept;
   Elapsed (*elapsed)(void* handle, Mark begin, Mark end) noexcept;
   void (*release)(void* handle, Mark mark) noexcept;
-  /// For all streams of this kind; nullptr: nothing to say. Background thread, or any thread that takes a snapshot.
+  /// Describes all streams of this kind; nullptr: no report. Called on the background thread, or on any thread that
+  /// takes a snapshot.
   DeviceReport (*report)() noexcept = nullptr;
-  /// While a time line is recorded: says of each mark, on the thread that has just made it, that others may be measured
-  /// from it.
+  /// Offers each new timestamp as a reference for others, while a time line is recorded. Called on the thread that
+  /// recorded it.
   void (*offer)(void* handle, Mark mark) noexcept = nullptr;
-  /// Where a mark that has been reached lies on the time line of its device; false where that cannot be told now.
-  /// nullptr: the device has no time line. Never waits.
+  /// Locates a reached timestamp on its device's time line; false if that is impossible now. nullptr: the device has no
+  /// time line. Never waits.
   bool (*locate)(void* handle, Mark mark, DevicePlace& place) noexcept = nullptr;
-  /// elapsed() as one of several questions that this thread asks one after the other; then end_queries(). Both or
-  /// neither.
+  /// elapsed() as part of a batch of queries of this thread, which ends with end_queries(). Both or neither.
   Elapsed (*ask)(void* handle, Mark begin, Mark end, Queries& queries) noexcept = nullptr;
   void (*end_queries)(void* handle, Queries& queries) noexcept = nullptr;
-  /// Puts a mark into the graph that `handle` is being captured into: each replay sets it again, until its release().
-  /// False where that cannot be done. For such a device elapsed() of a mark and itself tells truly whether the mark has
-  /// been reached, and any of its handles serves for any mark. nullptr: never.
+  /// Adds a timestamp to the graph that `handle` is being captured into; each replay records it again, until its
+  /// release(). False if impossible. On such a device, elapsed() of a timestamp and itself shows if it was reached, and
+  /// any of its handles works for any timestamp. nullptr: never.
   bool (*graph_mark)(void* handle, Mark& mark) noexcept = nullptr;
-  /// Waits until the device has come to `mark`: for trials and measurements alone, which do. False where it cannot be
-  /// done.
+  /// Waits until the device reaches `mark`; only for trials and measurements. False if impossible.
   bool (*wait)(void* handle, Mark mark) noexcept = nullptr;
-  /// mark(), for a device that bounds how many marks are in flight (max_in_flight()). `begins`: false also where the
-  /// end of the region, and those of the regions around it, might find no room. nullptr: mark() does as well.
+  /// mark(), for a device that limits timestamps in flight (max_in_flight()). With `begins`, also returns false if the
+  /// ends of this region and its parents might exceed the limit. nullptr: use mark().
   bool (*mark_bounded)(void* handle, Mark& mark, bool begins) noexcept = nullptr;
 };
 
-/// How many marks may be in flight on one stream, from all threads: on its queue, and not known to have been reached
-/// (SessionOptions::gpu_records). A device whose queue holds up the host when it is full makes no more than these. Any
+/// Returns the maximum number of timestamps in flight on one stream, over all threads: queued, and not known to be
+/// reached (SessionOptions::gpu_records). A device whose full queue blocks the host records no more than this. Any
 /// thread.
 TAKT_EXPORT std::uint32_t max_in_flight() noexcept;
 
-// What a type has of a Backend, as far as a Timer has to know. takt/backend.hpp says what a Backend is.
+// Parts of a Backend that a Timer needs to know. takt/backend.hpp defines a Backend.
 
 struct Queries;
 
-/// Which parts of the contract in takt/backend.hpp the type B has.
+/// Detects the parts of the contract in takt/backend.hpp that type B has.
 template <class B>
 class BackendTraits {
   template <class T>
@@ -151,13 +149,13 @@ class BackendTraits {
       has_mark && has_retain && has_elapsed && has_release && has_names && std::is_copy_constructible_v<B>;
 };
 
-/// Whether B has what every Backend needs.
+/// True if B has the required parts of a Backend.
 template <class B>
 inline constexpr bool is_backend = BackendTraits<B>::is_backend;
 
 namespace detail {
 
-/// One readable line for each thing a type lacks.
+/// Reports one readable line for each missing part.
 template <class B>
 constexpr void require_backend() noexcept {
   static_assert(BackendTraits<B>::has_names,
@@ -172,38 +170,38 @@ constexpr void require_backend() noexcept {
 
 }  // namespace detail
 
-// The door of those who make a Backend. Training code needs none of it.
+// For backend authors; training code needs none of this.
 
 /// A Backend is a clock whose readings may take a while. It is a cheap copyable value with
 ///
 ///     static constexpr const char* name;                            // for reports
 ///     static constexpr bool immediate;                              // elapsed() is never pending
-///     bool mark(Mark& mark) noexcept;                               // takes a reading; false where it cannot
-///     void retain(Mark mark) noexcept;                              // one more release() will come
+///     bool mark(Mark& mark) noexcept;                               // takes a reading; false if impossible
+///     void retain(Mark mark) noexcept;                              // one more release() will follow
 ///     Elapsed elapsed(Mark begin, Mark end) noexcept;               // ready, pending or failed; never waits
-///     void release(Mark mark) noexcept;                             // the reading is not needed any more
+///     void release(Mark mark) noexcept;                             // the reading is no longer needed
 ///
-/// and may have, for Timers and Scopes,
+/// and optionally, for Timers and Scopes,
 ///
-///     static constexpr bool in_order = true;                        // results of a stream come as its marks did
-///     Elapsed elapsed(Mark begin, Mark end, Questions&) noexcept;   // as one of several questions, and
-///     void end_queries(Questions&) noexcept;                      // the end of these; both or neither
+///     static constexpr bool in_order = true;                        // results of a stream resolve in order
+///     Elapsed elapsed(Mark begin, Mark end, Queries&) noexcept;     // as part of a batch of queries, and
+///     void end_queries(Queries&) noexcept;                          // the end of the batch; both or neither
 ///
 /// for Timers
 ///
 ///     std::uint64_t host_ns() noexcept;                             // it is a monotonic host clock itself
 ///
-/// and for Scopes, each as DeviceOps says,
+/// and for Scopes, as in DeviceOps,
 ///
-///     static DeviceReport report() noexcept;                        // what reports say of it
-///     bool locate(Mark mark, DevicePlace& place) noexcept;          // where a mark that is ready lies on a time line
-///     void offer(Mark mark) noexcept;                               // with it: others may be measured from this mark
-///     bool graph_mark(Mark& mark) noexcept;                         // a mark of a graph that is being captured
-///     bool wait(Mark mark) noexcept;                                // for trials and measurements alone
-///     bool mark_bounded(Mark& mark, bool begins) noexcept;          // mark(), where marks in flight are bounded
+///     static DeviceReport report() noexcept;                        // its description in reports
+///     bool locate(Mark mark, DevicePlace& place) noexcept;          // place of a ready timestamp on a time line
+///     void offer(Mark mark) noexcept;                               // with locate(): a reference for other timestamps
+///     bool graph_mark(Mark& mark) noexcept;                         // a timestamp of a graph that is being captured
+///     bool wait(Mark mark) noexcept;                                // only for trials and measurements
+///     bool mark_bounded(Mark& mark, bool begins) noexcept;          // mark(), if timestamps in flight are limited
 ///
-/// A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
-/// docs/backends.md tells how to write one; takt/testing/conformance.hpp proves it.
+/// A timestamp is released once for mark() and once for each retain(). Any thread may call any function.
+/// docs/backends.md explains how to write one; takt/testing/conformance.hpp tests it.
 template <class B>
 class DeviceTraits {
   template <class T>
@@ -235,7 +233,7 @@ class DeviceTraits {
 
 namespace detail {
 
-/// The Backend that a handle stands for: made of a pointer to the device, or of a reference to it.
+/// Returns the Backend of a handle, constructed from a pointer or a reference to the device.
 template <class B, class Device>
 B backend_of(void* handle) noexcept {
   if constexpr (std::is_constructible_v<B, Device*>) {
@@ -294,8 +292,8 @@ constexpr DeviceOps device_ops_of() noexcept {
 
 }  // namespace detail
 
-/// The DeviceOps of a Backend that is made from a `Device*` or a `Device&`, with whatever of the contract the Backend
-/// has. For StreamTraits; a StreamRef's handle is then a `Device*`.
+/// The DeviceOps of a Backend that is constructed from a `Device*` or a `Device&`, with all optional parts it has. For
+/// StreamTraits; the handle of a StreamRef is then a `Device*`.
 template <class B, class Device>
 inline constexpr DeviceOps device_ops = detail::device_ops_of<B, Device>();
 

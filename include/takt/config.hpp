@@ -9,20 +9,20 @@
 #define TAKT_VERSION_MINOR 1
 #define TAKT_VERSION_PATCH 0
 
-/// 1: regions are timed. 0: Scope, Timer and Session of this translation unit compile to nothing.
-/// Translation units with different values may be linked together: the off state has its own inline namespace.
+/// 1: regions are timed. 0: Scope, Timer and Session of this translation unit compile to nothing. Translation units
+/// with different values can be linked together: the off state has its own inline namespace.
 #ifndef TAKT_ENABLED
 #define TAKT_ENABLED 1
 #endif
 
-// The debug mode of libstdc++ has other containers, and the library has to be built with the same ones.
+// Debug mode of libstdc++ changes its containers, so program and library must agree on it.
 #if TAKT_ENABLED
 #if defined(_GLIBCXX_DEBUG) && !defined(TAKT_GLIBCXX_DEBUG)
 #error "Takt was built without _GLIBCXX_DEBUG: leave it out here, or build Takt with it, as FetchContent does"
 #elif !defined(_GLIBCXX_DEBUG) && defined(TAKT_GLIBCXX_DEBUG)
 #error "Takt was built with _GLIBCXX_DEBUG: build this program with it, too"
 #endif
-// libstdc++ has two kinds of std::string, and the library has to be built with the program's.
+// libstdc++ has two kinds of std::string; program and library must use the same one.
 #ifdef _GLIBCXX_USE_CXX11_ABI
 #if !_GLIBCXX_USE_CXX11_ABI && !defined(TAKT_GLIBCXX_OLD_STRING)
 #error "Takt was built without _GLIBCXX_USE_CXX11_ABI=0, as old libtorch has it: build Takt with it (docs/torch.md)"
@@ -32,9 +32,9 @@
 #endif
 #endif
 
-// The rest is for Takt's own headers and sources.
+// Internal: the rest is for Takt's own headers and sources.
 
-// For those who compile with -Weverything: neither padding nor where a vtable lands is anything to mend here.
+// For -Weverything: padding and the placement of vtables are not defects here.
 #if defined(__clang__)
 #define TAKT_BEGIN_QUIET                                                            \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpadded\"") \
@@ -67,8 +67,7 @@
 #define TAKT_INITIAL_EXEC
 #else
 #define TAKT_EXPORT __attribute__((visibility("default")))
-// Initial-exec spares the call of __tls_get_addr, a quarter of a clock read; eight bytes fit the loader's static
-// reserve.
+// Initial-exec avoids a call of __tls_get_addr, a quarter of a clock read; eight bytes fit the loader's static reserve.
 #define TAKT_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 #endif
 

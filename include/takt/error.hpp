@@ -9,15 +9,16 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Thrown by set-up calls only (making a Session, adding an exporter), never while recording. what() says what to do.
+/// Error of a set-up call, such as making a Session or adding an exporter. Never thrown while recording. what() says
+/// what to do.
 class TAKT_EXPORT Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   ~Error() override;
 };
 
-/// Receives one line a cause and five minutes about faults at run time; the default prints "takt: <line>" on stderr.
-/// Called by any thread that meets the fault, never by a Scope. Must not throw.
+/// Receives run-time errors: one line per cause and five minutes. The default prints "takt: <line>" on stderr. Called
+/// on the thread that finds the error, never by a Scope. Must not throw.
 using ErrorHandler = void (*)(const char* line, void* context);
 
 /// Replaces the handler of the process; nullptr restores the default. Any thread.

@@ -15,7 +15,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 class GraphState;
 
-/// How many exceptions are on their way on this thread.
+/// Returns the number of exceptions in flight on this thread.
 TAKT_ALWAYS_INLINE int exceptions_on_their_way() noexcept {
 #ifdef __cpp_exceptions
   return std::uncaught_exceptions();
@@ -34,19 +34,18 @@ TAKT_ALWAYS_INLINE int exceptions_on_their_way() noexcept {
 ///     ...
 ///     { takt::GraphReplay replay(regions, stream);  cudaGraphLaunch(executable, stream); }
 ///
-/// A region puts two event nodes into the graph, which each replay records again. It has no host time; its stream span
-/// is taken from a replay only where nothing but that replay can have written it: once it has finished, and before the
-/// next one is announced. Other replays count as graph_samples_missed. At most 64 regions; docs/gpu.md tells the rest.
+/// A region adds two event nodes to the graph, which each replay records again. It has no host time. Its stream span is
+/// read only if exactly one replay can have written it: after that replay has finished and before the next one is
+/// announced. Other replays count as graph_samples_missed. At most 64 regions; docs/gpu.md has the details.
 ///
-/// Has to live until the graph is not launched any more; every launch has to be announced by a GraphReplay. One for
-/// each captured graph and its one executable: two executables, or a graph that is a child twice, write the same
-/// events. Not in the body of a conditional node nor in a graph for device launch: these take no event nodes, and the
-/// capture or instantiation fails. TAKT_DISABLE=1 adds nothing to a graph. Experimental: checked on one H100. One
-/// thread at a time, as for the graph.
+/// Must outlive the last launch of the graph; announce every launch with a GraphReplay. Use one for each captured graph
+/// and its one executable: two executables, or a graph that is a child twice, write the same events. Not for the body
+/// of a conditional node or a graph for device launch: these take no event nodes, and capture or instantiation fails.
+/// TAKT_DISABLE=1 adds nothing to a graph. Experimental: checked on one H100. One thread at a time, as for the graph.
 class TAKT_EXPORT GraphRegions {
  public:
   GraphRegions() noexcept;
-  /// The events go back once the last replay is known to have finished; else they are left behind.
+  /// Releases the events if the last replay is known to have finished; otherwise leaks them.
   ~GraphRegions();
   GraphRegions(const GraphRegions&) = delete;
   GraphRegions& operator=(const GraphRegions&) = delete;
@@ -59,12 +58,12 @@ class TAKT_EXPORT GraphRegions {
   void launching(const void* executable) noexcept;
   void launched(StreamRef stream, bool known) noexcept;
 
-  detail::GraphState* state_;  // nullptr: no memory
+  detail::GraphState* state_;  // nullptr: out of memory
 };
 
-/// A region of a graph, from here to the end of the block, while `stream` is being captured. Regions nest. Where events
-/// cannot be put into the graph (stream not being captured, HIP, a driver before CUDA 11.1) that is counted, and the
-/// graph is as without it. Never throws or waits. On the thread that captures.
+/// A region of a graph, from here to the end of the block, while `stream` is being captured. Regions nest. If events
+/// cannot be added to the graph (stream not being captured, HIP, a driver before CUDA 11.1), that is counted and the
+/// graph is unchanged. Never throws or waits. Use it on the capturing thread.
 class [[nodiscard]] GraphRegion {
  public:
   [[nodiscard]] GraphRegion(GraphRegions& regions, const Key& key, detail::StreamArgument stream) noexcept
@@ -78,11 +77,11 @@ class [[nodiscard]] GraphRegion {
   const unsigned region_;
 };
 
-/// Stands around one launch of the graph on `stream`: its regions appear inside the region that is open on this thread.
-/// Where the same graph has been instantiated more than once, it needs `executable`, the cudaGraphExec_t: from the
-/// second one on no replay has a time, and all count as graph_samples_missed.
-/// Costs one event on `stream`, behind the graph. Where an exception leaves the block nobody knows whether the graph
-/// was launched: that counts as graph_samples_missed. Never throws or waits. One at a time for one graph; any thread.
+/// Announces one launch of the graph on `stream`, inside its block. The graph's regions appear inside the region that
+/// is open on this thread. If the graph is instantiated more than once, pass `executable`, the cudaGraphExec_t: from
+/// the second executable on, no replay has a time and all count as graph_samples_missed. Costs one event on `stream`,
+/// after the graph. If an exception leaves the block, the launch is uncertain and counts as graph_samples_missed. Never
+/// throws or waits. One at a time per graph; any thread.
 class [[nodiscard]] GraphReplay {
  public:
   [[nodiscard]] GraphReplay(GraphRegions& regions, detail::StreamArgument stream,
@@ -96,7 +95,7 @@ class [[nodiscard]] GraphReplay {
   GraphReplay(const GraphReplay&) = delete;
   GraphReplay& operator=(const GraphReplay&) = delete;
 
-  /// The launch was refused: there is no replay. Otherwise the times of the one before would be read once more.
+  /// Reports a failed launch: no replay follows. Without this call, the previous replay's times are read again.
   void failed() noexcept { failed_ = true; }
 
  private:
@@ -112,7 +111,7 @@ TAKT_END_NAMESPACE
 
 TAKT_BEGIN_OFF_NAMESPACE
 
-/// Compiled out: does nothing, and adds nothing to a graph.
+/// Compiled out: does nothing and adds nothing to a graph.
 class GraphRegions {
  public:
   GraphRegions() noexcept {}

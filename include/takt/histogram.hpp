@@ -15,19 +15,19 @@ namespace detail {
 class SummaryAccess;
 }
 
-/// Counts of durations in fixed log-linear buckets: 64 an octave, so that a bucket's middle is at most 0.78 % away from
-/// any value in it (values under 128 ns are exact). Every histogram has the same buckets, so merging adds counts and
-/// gives the same bits in any order. Pages of one octave (264 bytes) are allocated when first needed.
-/// One thread at a time for adding and merging; any thread may read while one writes.
-/// The layout is that of HdrHistogram and of log-linear sketches in general, with the octave as the page.
+/// Counts of durations in fixed log-linear buckets: 64 per octave, so a bucket's middle is within 0.78 % of every value
+/// in it (values under 128 ns are exact). All histograms share the same buckets, so merging adds counts and gives the
+/// same bits in any order. Pages of one octave (264 bytes) are allocated on first use. One thread at a time for adding
+/// and merging; any thread may read while one writes. The layout is that of HdrHistogram and other log-linear sketches,
+/// with the octave as the page.
 class Histogram {
  public:
-  static constexpr int kSubBuckets = 64;                                  ///< buckets an octave
-  static constexpr int kPages = 41;                                       ///< octaves kept
-  static constexpr std::uint64_t kMaxNs = (std::uint64_t{1} << 46U) - 1;  ///< 19.5 h; longer ones count as this long
+  static constexpr int kSubBuckets = 64;                                  ///< buckets per octave
+  static constexpr int kPages = 41;                                       ///< number of octaves
+  static constexpr std::uint64_t kMaxNs = (std::uint64_t{1} << 46U) - 1;  ///< 19.5 h; longer durations count as this
 
   Histogram() noexcept = default;
-  /// Copies of a packed one share what it holds.
+  /// Copies of a packed histogram share its data.
   Histogram(const Histogram& other) noexcept { copy(other); }
   Histogram& operator=(const Histogram& other) noexcept {
     if (this != &other) { copy(other); }
@@ -35,19 +35,19 @@ class Histogram {
   }
   ~Histogram() { release(); }
 
-  /// Adds one duration in ns. Without memory for a new page the value counts as unbinned().
+  /// Adds one duration in ns. If a new page cannot be allocated, the value counts as unbinned().
   void add(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
     const unsigned bucket = bucket_of(ns);
     add_count(bucket / kSubBuckets, bucket % kSubBuckets, 1, budget);
   }
-  /// The same where the bucket has its memory and room for one more; else changes nothing and returns false.
+  /// Adds a duration if its bucket has memory and does not overflow; otherwise changes nothing and returns false.
   /// \param ns at most kMaxNs.
   TAKT_ALWAYS_INLINE bool try_add(std::uint64_t ns) noexcept {
     Page* page = nullptr;
     std::uint64_t bucket = ns;
     if (TAKT_LIKELY(ns >= kSubBuckets)) {
-      // A double has octave and bucket side by side, as exponent and first bits of the mantissa. Many processors find
-      // the highest bit of an integer in eight steps, and make a double of it in two.
+      // A double's exponent and leading mantissa bits give octave and bucket. Many processors need eight steps to find
+      // an integer's highest bit, but two to convert it to double.
       const auto value = static_cast<double>(static_cast<std::int64_t>(ns));
       std::uint64_t bits = 0;
       __builtin_memcpy(&bits, &value, sizeof bits);
@@ -72,9 +72,8 @@ class Histogram {
     unbinned_.add(other.unbinned_.get());
   }
 
-  /// Puts all counts into as few bytes as they need, one to three a bucket as a rule, which copies share; adding to it
-  /// unpacks it again. For values that are looked at, or kept: no other thread may look meanwhile. Without memory it
-  /// stays as it is. In libtakt.
+  /// Packs all counts into few bytes, usually one to three per bucket, which copies share; adding unpacks them. For
+  /// values that are read or kept: no other thread may read meanwhile. Does nothing if out of memory. In libtakt.
   TAKT_EXPORT void pack() noexcept;
   /// Becomes a packed copy of `other`, which may be written meanwhile. In libtakt.
   TAKT_EXPORT void copy_packed(const Histogram& other) noexcept;
@@ -88,7 +87,7 @@ class Histogram {
     unbinned_.set(0);
   }
 
-  /// How many durations lie in bucket `bucket` (0 to buckets() - 1).
+  /// Returns the number of durations in bucket `bucket` (0 to buckets() - 1).
   std::uint64_t count(unsigned bucket) const noexcept {
     const Page* page = pages_[bucket / kSubBuckets].load(std::memory_order_acquire);  // pairs with grow()
     if (page != nullptr) { return page->total(bucket % kSubBuckets); }
@@ -98,7 +97,7 @@ class Histogram {
     }
     return found;
   }
-  /// Calls `visit(bucket, count)` for each bucket with something in it, in order.
+  /// Calls `visit(bucket, count)` for each non-empty bucket, in order.
   template <class Visit>
   void each(Visit visit) const {
     // Pairs with copy(), pack().
@@ -110,15 +109,15 @@ class Histogram {
       }
     }
   }
-  /// How many durations were counted in all, unbinned ones left out.
+  /// Returns the number of counted durations, without unbinned ones.
   std::uint64_t total() const noexcept {
     std::uint64_t sum = 0;
     each([&sum](unsigned, std::uint64_t count) { sum += count; });
     return sum;
   }
-  /// Durations for which there was no memory; they are missing from the percentiles.
+  /// Returns the durations for which no memory was available; they are missing from the percentiles.
   std::uint64_t unbinned() const noexcept { return unbinned_.get(); }
-  /// Bytes of pages in use, or, packed, of what copies share.
+  /// Returns the bytes of the pages in use, or of the shared data if packed.
   std::size_t bytes() const noexcept {
     const Packed* packed = packed_.load(std::memory_order_acquire);  // pairs with copy(), pack()
     std::size_t sum = packed == nullptr ? 0 : sizeof(Packed) + packed->size;
@@ -138,16 +137,16 @@ class Histogram {
     const std::uint64_t value = ns < kMaxNs ? ns : kMaxNs;
     return (shift_of(value) << 6U) + static_cast<unsigned>(value >> shift_of(value));
   }
-  /// The smallest duration, in ns, that falls into `bucket`.
+  /// Returns the smallest duration, in ns, that falls into `bucket`.
   static constexpr std::uint64_t lowest_ns(unsigned bucket) noexcept {
     return bucket < 2 * kSubBuckets ? bucket : std::uint64_t{64U + bucket % kSubBuckets} << (bucket / kSubBuckets - 1);
   }
-  /// The middle of `bucket` in ns: within 0.78 % of every duration in it.
+  /// Returns the middle of `bucket` in ns: within 0.78 % of every duration in it.
   static constexpr std::uint64_t middle_ns(unsigned bucket) noexcept {
     return lowest_ns(bucket) + (lowest_ns(bucket + 1) - lowest_ns(bucket)) / 2;
   }
 
-  /// The duration in ns at or below which a share `q` of all durations lies (nearest rank), 0 where there are none.
+  /// Returns the duration in ns at or below which a share `q` of all durations lies (nearest rank); 0 if empty.
   std::uint64_t percentile_ns(double q) const noexcept {
     const std::uint64_t n = total();
     if (n == 0) { return 0; }
@@ -168,7 +167,7 @@ class Histogram {
 
   struct Page {
     detail::Relaxed<std::uint32_t> count[kSubBuckets];
-    std::atomic<Page*> high{nullptr};  // counts of 2^32, for the run that gets there
+    std::atomic<Page*> high{nullptr};  // multiples of 2^32 counts, for runs that reach them
 
     std::uint64_t total(unsigned slot) const noexcept {
       const Page* above = high.load(std::memory_order_acquire);  // pairs with carry()
@@ -180,9 +179,9 @@ class Histogram {
     }
   };
 
-  /// Counts that nobody changes, with those who share them. Its bytes follow it: for each bucket with something in it
-  /// the step from the one before (the first: from 0) and its count, 7 bits a byte, lowest first, the top bit set in
-  /// all but the last.
+  /// Immutable counts, shared by reference count. Its bytes follow it: for each non-empty bucket the step from the
+  /// previous one (the first: from 0) and its count, 7 bits per byte, lowest first; the top bit is set in all but the
+  /// last.
   struct Packed {
     std::atomic<std::size_t> owners{1};
     std::size_t size = 0;
@@ -214,12 +213,12 @@ class Histogram {
   static void drop(Packed* packed) noexcept;
   void drop_pages() noexcept;
 
-  /// By how many bits a duration exceeds 7: the lowest ones, that its bucket does not tell.
+  /// Returns by how many bits a duration exceeds 7: the lowest ones, which its bucket drops.
   static unsigned shift_of(std::uint64_t ns) noexcept {
     return 57U - static_cast<unsigned>(__builtin_clzll(ns | 127U));
   }
 
-  /// A packed one has no pages, so that all who write come by here first.
+  /// A packed histogram has no pages, so every writer passes here first.
   TAKT_COLD Page* grow(unsigned index, detail::MemoryBudget* budget) noexcept {
     unpack(budget);
     Page* page = pages_[index].load(std::memory_order_relaxed);
@@ -273,7 +272,7 @@ class Histogram {
 };
 
 TAKT_COLD inline void Histogram::drop(Packed* packed) noexcept {
-  // Pairs with itself, so that whoever frees it comes after all who have read it.
+  // Pairs with itself, so that the thread that frees it runs after all readers.
   if (packed == nullptr || packed->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
   packed->~Packed();
   ::operator delete(packed);

@@ -9,10 +9,10 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// What a region spends its time on. Reports group by it; `wait` marks time spent waiting for something else to finish.
+/// Category of a region. Reports group by it; `wait` is time spent waiting for other work to finish.
 enum class Kind : std::uint8_t { compute, comm, io, wait, other };
 
-/// The lower-case name of a kind, static storage. Any thread.
+/// Returns the lower-case name of a kind, in static storage. Any thread.
 constexpr const char* to_string(Kind kind) noexcept {
   return kind == Kind::compute ? "compute"
          : kind == Kind::comm  ? "comm"
@@ -23,8 +23,8 @@ constexpr const char* to_string(Kind kind) noexcept {
 
 namespace detail {
 
-/// 64-bit FNV-1a (Fowler, Noll, Vo; RFC 9923). Two names with one hash are one key: at 4 000 names the odds are 1 in
-/// 2e12.
+/// Computes the 64-bit FNV-1a hash (Fowler, Noll, Vo; RFC 9923). Two names with one hash are one key: with 4,000 names
+/// the odds are 1 in 2e12.
 constexpr std::uint64_t hash_name(const char* name) noexcept {
   std::uint64_t hash = 14695981039346656037U;
   for (; *name != '\0'; ++name) { hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211U; }
@@ -36,15 +36,15 @@ constexpr std::uint64_t hash_name(const char* name, std::size_t size) noexcept {
   return hash;
 }
 
-/// Small numbers by which recorded events name a key. The seven predefined keys have theirs at compile time.
+/// Small number of a key in recorded events. The seven predefined keys have theirs at compile time.
 using KeyIndex = std::uint16_t;
 inline constexpr KeyIndex kNoKey = 0;        ///< not yet registered
-inline constexpr KeyIndex kEpochKey = 1;     ///< a boundary that throughput leaves out; its end makes metrics
+inline constexpr KeyIndex kEpochKey = 1;     ///< a boundary that throughput excludes; its end makes metrics
 inline constexpr KeyIndex kBatchKey = 2;     ///< its end makes a row
 inline constexpr KeyIndex kOtherKey = 7;     ///< the last of the seven predefined keys
-inline constexpr KeyIndex kOverflowKey = 8;  ///< takes keys and paths beyond the bounds
+inline constexpr KeyIndex kOverflowKey = 8;  ///< used for keys and paths beyond the limits
 inline constexpr KeyIndex kFirstUserKey = 9;
-inline constexpr KeyIndex kMaxKeys = 4000;  ///< keys a process can tell apart; more fold into kOverflowKey
+inline constexpr KeyIndex kMaxKeys = 4000;  ///< maximum distinct keys; more fold into kOverflowKey
 
 struct PredefinedKey;
 
@@ -54,17 +54,17 @@ struct PredefinedKey;
 ///
 ///     inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
 ///
-/// Two keys of one name are the same key, in any library of the process; the kind given first wins and a conflict is
+/// Two keys of one name are the same key, in any library of the process. The first kind wins, and a conflict is
 /// reported. The name must outlive the key (use takt::key() for a name made at run time). Any thread.
 class Key {
  public:
-  /// \param name UTF-8 without control characters, at most 200 bytes; others are repaired when first used, and
-  /// reported.
-  /// \param kind what the region spends its time on.
+  /// \param name UTF-8 without control characters, at most 200 bytes; other names are repaired and reported at first
+  ///         use.
+  /// \param kind category of the region.
   constexpr explicit Key(const char* name, Kind kind = Kind::other) noexcept
       : name_(name), hash_(detail::hash_name(name)), kind_(kind) {}
 
-  /// A copy is the same key; it looks its number up again.
+  /// A copy is the same key; it looks up its number again.
   constexpr Key(const Key& other) noexcept
       : name_(other.name_),
         hash_(other.hash_),
@@ -80,14 +80,14 @@ class Key {
   friend constexpr bool operator==(const Key& a, const Key& b) noexcept { return a.hash_ == b.hash_; }
   friend constexpr bool operator!=(const Key& a, const Key& b) noexcept { return a.hash_ != b.hash_; }
 
-  /// For Takt's own use: the number of this key in the process if regions of it take the fast way, else detail::kNoKey:
-  /// before its first use, and for Batch, whose end has more to do.
+  /// Internal. Returns the number of this key in the process if its regions take the fast path, else detail::kNoKey:
+  /// before its first use, and for Batch, whose end does more work.
   TAKT_ALWAYS_INLINE detail::KeyIndex index() const noexcept { return cached_.load(std::memory_order_relaxed); }
-  /// For Takt's own use.
+  /// Internal.
   constexpr detail::KeyIndex predefined_index() const noexcept { return fixed_; }
-  /// For Takt's own use.
+  /// Internal.
   void cache_index(detail::KeyIndex index) const noexcept {
-    // Pairs with index(), which is relaxed: who reads the index finds the entry by it (address dependency).
+    // Pairs with index(), which is relaxed: a reader of the index finds the entry by it (address dependency).
     cached_.store(cacheable(index), std::memory_order_release);
   }
 
@@ -104,7 +104,7 @@ class Key {
   std::uint64_t hash_;
   Kind kind_;
   detail::KeyIndex fixed_ = detail::kNoKey;
-  // Mutable, so that a constexpr key can remember its number: every copy in every library ends with the same one.
+  // Mutable, so that a constexpr key can cache its number: every copy in every library gets the same one.
   mutable std::atomic<detail::KeyIndex> cached_{detail::kNoKey};
 };
 
@@ -131,26 +131,25 @@ inline constexpr Key Backward = detail::PredefinedKey::make("Backward", Kind::co
 inline constexpr Key Comm = detail::PredefinedKey::make("Comm", Kind::comm, 5);
 /// Reading and writing of data.
 inline constexpr Key IO = detail::PredefinedKey::make("IO", Kind::io, 6);
-/// What has no key of its own.
+/// Everything without a key of its own.
 inline constexpr Key Other = detail::PredefinedKey::make("Other", Kind::other, detail::kOtherKey);
 
-/// The update of the weights.
+/// The weight update.
 inline constexpr Key Optimizer{"Optimizer", Kind::compute};
 /// A pass over data that the network does not learn from.
 inline constexpr Key Validation{"Validation", Kind::compute};
-/// Writing or reading the state of the training.
+/// Writing or reading the training state.
 inline constexpr Key Checkpoint{"Checkpoint", Kind::io};
 
-/// A stream waits for communication, around the call that makes it wait (docs/gpu.md).
+/// A stream waits for communication; put it around the call that makes the stream wait (docs/gpu.md).
 inline constexpr Key CommWait{"CommWait", Kind::wait};
-/// Likewise for IO.
+/// A stream waits for IO; see CommWait.
 inline constexpr Key IOWait{"IOWait", Kind::wait};
 
-/// The key of a name made at run time. Registers the name at first use (a lock and an allocation), then costs a
-/// look-up: keep the reference outside the loop. The reference stays valid for the life of the process. Control
-/// characters are replaced by '?', a name beyond 200 bytes is cut and ends in a hash of all of it, and the first such
-/// repair is reported; beyond detail::kMaxKeys names the overflow key is returned and counted. Never throws. Any
-/// thread.
+/// Returns the key of a name made at run time. The first use registers the name (a lock and an allocation); later ones
+/// cost a look-up, so keep the reference outside the loop. The reference stays valid for the life of the process.
+/// Control characters become '?'. A name beyond 200 bytes is cut and ends in a hash of the whole. The first such repair
+/// is reported. Beyond detail::kMaxKeys names the overflow key is returned and counted. Never throws. Any thread.
 /// \param name up to its first NUL; nullptr is an empty name.
 TAKT_EXPORT const Key& key(const char* name, Kind kind = Kind::other) noexcept;
 
@@ -158,7 +157,7 @@ namespace detail {
 TAKT_EXPORT const Key& key_of(const char* name, std::size_t size, Kind kind) noexcept;
 }  // namespace detail
 
-/// The same of a std::string or std::string_view.
+/// Same, for a std::string or std::string_view.
 template <class Text>
 auto key(const Text& name, Kind kind = Kind::other) noexcept
     -> decltype(detail::key_of(name.data(), name.size(), kind)) {

@@ -7,20 +7,20 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Two functions that are called live, at the time and on the thread, when a region of the process begins and ends: for
-/// ranges of a profiler, say. They are part of the timed program: they must be quick and must not throw. A region that
-/// a listener saw begin is the only one it sees end; on whichever thread that happens.
+/// Callbacks that run when a region of the process starts and ends, on that thread; for example, for profiler ranges.
+/// They are part of the timed program: they must be quick and must not throw. A listener sees the end of exactly those
+/// regions whose start it saw, on any thread.
 struct Listener {
   void (*begin)(const Key& key, void* context) noexcept = nullptr;
   void (*end)(const Key& key, void* context) noexcept = nullptr;
   void* context = nullptr;  ///< not owned; must outlive the listener
 };
 
-/// Adds a listener for regions that begin from now on. At most 8 different ones in the life of the process; false
-/// beyond. While there is one, regions take the slower way; without, the price is one predictable branch. Any thread.
+/// Adds a listener for regions that start from now on. Returns false beyond 8 different listeners in the life of the
+/// process. With a listener, regions take the slower path; without one, the cost is one predictable branch. Any thread.
 TAKT_EXPORT bool add_listener(const Listener& listener) noexcept;
-/// Takes a listener out: it is told of no further begins. Ends of regions that it saw begin may still come, so its
-/// context must stay valid. Any thread.
+/// Removes a listener: it sees no further starts. Regions whose start it saw may still end, so its context must stay
+/// valid. Any thread.
 TAKT_EXPORT void remove_listener(const Listener& listener) noexcept;
 
 TAKT_END_NAMESPACE

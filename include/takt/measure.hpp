@@ -15,21 +15,21 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// How a function is measured (takt/measure.hpp). The defaults are the protocol of DIPPM. Functions are called on the
-/// thread that measures, and may throw.
+/// Options of measure() (takt/measure.hpp). The defaults are the protocol of DIPPM. Functions are called on the
+/// measuring thread and may throw.
 struct MeasureOptions {
-  int warmup = 5;  ///< calls before the measured ones, 0 to 100 000
-  int runs = 30;   ///< measured calls, 1 to 100 000; with `interval` at least so many
-  /// Above 0, and below 1: measures until the 95 % interval of the median is at most such a share of the median wide,
-  /// or there are 100 000 runs; 0: exactly `runs`.
+  int warmup = 5;  ///< calls before the measured ones, 0 to 100,000
+  int runs = 30;   ///< measured calls, 1 to 100,000; with `interval`, the minimum
+  /// Target width of the 95 % interval of the median, as a share of the median, above 0 and below 1. Measures until the
+  /// interval is that narrow, or up to 100,000 runs. 0: exactly `runs`.
   double interval = 0;
-  /// No call begins so long after the first one, up to 24 h, but for the first call and one measured run, which are
-  /// always there; 0: however long.
+  /// Time limit from the first call, up to 24 h: no call starts later. The first call and one measured run are always
+  /// made. 0: no limit.
   std::chrono::milliseconds time_limit{0};
-  std::int64_t items = 1;  ///< samples in a run, 1 or more
+  std::int64_t items = 1;  ///< samples per run (>= 1)
 
-  /// The most bytes of device memory that your allocator has handed out since `reset_peak`. Called once, after the last
-  /// run.
+  /// Returns the peak device memory in bytes that your allocator has handed out since `reset_peak`. Called once, after
+  /// the last run.
   std::function<std::uint64_t()> peak_bytes;
   std::function<void()> reset_peak;  ///< called once, before the first call
 };
@@ -46,20 +46,20 @@ TAKT_EXPORT Measurement measure_function(const Session& session, std::string_vie
 
 }  // namespace detail
 
-/// What does a function cost? Calls it 5 times to warm up and 30 times measured, unless the options say otherwise:
+/// Measures the cost of a function. Calls it 5 times to warm up and 30 times measured, unless the options say
+/// otherwise:
 ///
 ///     takt::measure(session, "net b16", [&] { net.infer(x); });
 ///
-/// Each run ends when its work is done: there is one wait for the streams of the regions that the function has, if any.
-/// Where it leaves work to a device in another way, give the stream, or let the function wait. So not for the steps of
-/// a training. The result is also in Snapshot::measurements, results.csv, results.json and the table; docs/models.md
-/// has the rules. What the function records meanwhile is in no figure of the run. An exception of the function goes
-/// through, and then nothing is kept of the measurement. With TAKT_DISABLE=1 the function is called once, and the
-/// result is empty. One at a time in a process, and not inside of trials.
-/// \param name of what is measured and how, such as model and batch size. Of two measurements of one name the later one
-///        counts.
-/// \throws takt::Error for options that cannot be, where something else is being measured, and where `session` is not
-///         the running one.
+/// Each run ends when its work is done: it waits once for the streams of the function's regions, if any. If the
+/// function leaves other work on a device, pass its stream or let the function wait. Because of this wait, do not
+/// measure training steps. The result is also in Snapshot::measurements, results.csv, results.json and the table;
+/// docs/models.md has the rules. Regions recorded inside the function are excluded from the run's statistics. An
+/// exception from the function is passed on, and the measurement is discarded. With TAKT_DISABLE=1 the function is
+/// called once, and the result is empty. One at a time in a process, and not inside trials.
+/// \param name what is measured and how, such as model and batch size. A later measurement of the same name replaces
+///         the earlier one.
+/// \throws takt::Error for invalid options, if another measurement is running, and if `session` is not the running one.
 template <class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
 Measurement measure(const Session& session, detail::TextArgument name, Function&& function,
                     const MeasureOptions& options = {}) {
@@ -67,8 +67,8 @@ Measurement measure(const Session& session, detail::TextArgument name, Function&
       session, name.view(), {}, [&function] { static_cast<void>(function()); }, options);
 }
 
-/// The same of a function that puts its work on `stream`: whatever Scope takes as one. Each run has
-/// its stream span, too, and the wait is for this stream as well.
+/// Measures a function that puts its work on `stream` (any stream that Scope takes). Each run also has its stream span,
+/// and also waits for this stream.
 template <class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
 Measurement measure(const Session& session, detail::TextArgument name, detail::StreamArgument stream,
                     Function&& function, const MeasureOptions& options = {}) {
@@ -82,7 +82,7 @@ TAKT_END_NAMESPACE
 
 TAKT_BEGIN_OFF_NAMESPACE
 
-/// Compiled out: calls the function once, and tells nothing.
+/// Compiled out: calls the function once and returns an empty result.
 template <class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
 Measurement measure(const Session&, detail::TextArgument, Function&& function, const MeasureOptions& = {}) {
   static_cast<void>(function());

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Compiled by the program with its own MPI, so that libtakt is tied to none. Link takt::mpi and that MPI.
+// Compiled by the program with its own MPI, so that libtakt depends on none. Link takt::mpi and that MPI.
 #include <takt/detail/rank_messages.hpp>
 #include <takt/session.hpp>
 
@@ -34,32 +34,32 @@ inline int size_of(MPI_Comm comm) {
   return size;
 }
 
-/// A message that is under way.
+/// A message in flight.
 struct Message {
-  int rank = 0;  ///< from which it comes
+  int rank = 0;  ///< sending rank
   int tag = 0;
   std::string bytes;
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-/// A communicator of Takt's own, so that its messages never meet the program's.
+/// A communicator of Takt's own, so that its messages never match the program's.
 struct Channel {
   MPI_Comm comm = MPI_COMM_NULL;
-  int rounds = 0;               ///< that have begun, so that messages of one never meet those of another
-  std::list<Message> incoming;  ///< those of a later round may come early
+  int rounds = 0;               ///< rounds started; keeps the messages of different rounds apart
+  std::list<Message> incoming;  ///< messages of a later round may arrive early
 };
 
-/// The one of the communicator that takt::mpi::options() was given last.
+/// Returns the channel of the communicator last passed to takt::mpi::options().
 inline Channel*& channel_of_job() {
   static Channel* channel = nullptr;
   return channel;
 }
 
-/// The Channel of `comm`; collective over it at the first call. It stays until MPI_Finalize: to free it would take all
-/// ranks, and one of them may be gone. So it is kept with `comm`, which needs one only, however often it is asked for.
+/// Returns the Channel of `comm`; collective over it at the first call. Never freed before MPI_Finalize, because that
+/// needs all ranks and one may be dead. Cached with `comm`, so repeated calls create only one.
 inline Channel& channel_of(MPI_Comm comm) {
   static int key = MPI_KEYVAL_INVALID;
-  static auto& channels = *new std::list<Channel>;  // used by whatever ends last
+  static auto& channels = *new std::list<Channel>;  // never destroyed: used until the very end
   if (key == MPI_KEYVAL_INVALID) {
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
   }
@@ -70,12 +70,12 @@ inline Channel& channel_of(MPI_Comm comm) {
   channels.emplace_back();
   Channel& channel = channels.back();
   MPI_Comm_dup(comm, &channel.comm);
-  MPI_Comm_set_errhandler(channel.comm, MPI_ERRORS_RETURN);  // no fault of Takt's may end the program
+  MPI_Comm_set_errhandler(channel.comm, MPI_ERRORS_RETURN);  // Takt's errors must not end the program
   MPI_Comm_set_attr(comm, key, &channel);
   return channel;
 }
 
-/// Among the ranks that share memory with this one, which are those of its node.
+/// Returns this rank's number among the ranks that share memory with it, that is, on its node.
 inline int rank_on_node(MPI_Comm all) {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank_of(all), MPI_INFO_NULL, &node);
@@ -84,7 +84,7 @@ inline int rank_on_node(MPI_Comm all) {
   return rank;
 }
 
-/// Carries the messages of one round, in which all ranks take part: a reduction, or the first reading of clocks.
+/// Sends and receives the messages of one round of all ranks: a reduction, or the first comparison of clocks.
 class Messages final : public core::RankMessages {
  public:
   explicit Messages(Channel& channel)
@@ -92,7 +92,7 @@ class Messages final : public core::RankMessages {
         round_(channel.rounds++ % kRounds),
         rank_(rank_of(channel.comm)),
         size_(size_of(channel.comm)) {}
-  /// What a rank that is gone has not taken, MPI may still look at.
+  /// MPI may still read buffers sent to a dead rank, so they are never freed.
   ~Messages() override {
     static auto* const left = new std::list<Message>;
     left->splice(left->end(), outgoing_);
@@ -131,8 +131,8 @@ class Messages final : public core::RankMessages {
   }
 
  private:
-  static constexpr int kRounds = 8192;  // of which messages may be under way
-  static constexpr int kKinds = 4;      // no tag is beyond the least that MPI promises (32 767)
+  static constexpr int kRounds = 8192;  // rounds with messages in flight
+  static constexpr int kKinds = 4;      // tags stay within MPI's guaranteed maximum (32,767)
 
   int tag(core::RankMessage about) const { return round_ * kKinds + static_cast<int>(about); }
 
@@ -142,7 +142,7 @@ class Messages final : public core::RankMessages {
     return done != 0 || code != MPI_SUCCESS;
   }
 
-  /// Begins to receive what has come. Only then its length is known.
+  /// Starts to receive arrived messages: only then is their length known.
   void look() {
     forget();
     for (;;) {
@@ -161,7 +161,7 @@ class Messages final : public core::RankMessages {
     }
   }
 
-  /// What ranks had to say in earlier rounds, too late.
+  /// Removes late messages of earlier rounds.
   void forget() {
     channel_.incoming.remove_if([this](Message& each) {
       const int rounds_ago = (round_ - each.tag / kKinds + kRounds) % kRounds;
@@ -185,7 +185,7 @@ inline bool is_usable(void (*report)(bool finalized)) {
   return started != 0 && ended == 0;
 }
 
-/// \throws takt::Error for what has no ranks of its own.
+/// \throws takt::Error for a communicator without ranks of its own.
 inline void check(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) {
     throw Error("takt::mpi: MPI_COMM_NULL has no ranks; give the communicator of the ranks that train");
@@ -197,11 +197,11 @@ inline void check(MPI_Comm comm) {
   }
 }
 
-/// What rank 0 calls the run, on all ranks.
+/// Returns rank 0's run id, on all ranks.
 inline std::string agreed_run_id(MPI_Comm comm, const SessionOptions& options) {
   std::array<char, core::kLongestProposedRunId + 1> id{};
   if (rank_of(comm) == 0) {
-    // Parts of a job may train apart, under one name and one launcher.
+    // Parts of a job may train separately, under one name and one launcher.
     const bool whole_world = size_of(comm) == size_of(MPI_COMM_WORLD);
     const std::string proposed = core::proposed_run_id(options, whole_world ? -1 : rank_of(MPI_COMM_WORLD));
     proposed.copy(id.data(), core::kLongestProposedRunId);
@@ -224,7 +224,7 @@ inline bool reduce_job(std::chrono::milliseconds deadline) {
   return core::reduce_job(messages, deadline);
 }
 
-/// What MPI_Finalize calls first, while messages can still be sent.
+/// Callback that MPI_Finalize calls first, while messages can still be sent.
 inline int reduce_as_mpi_ends(MPI_Comm self, int key, void* deadline, void* extra) {
   (void)self;
   (void)key;
@@ -233,7 +233,7 @@ inline int reduce_as_mpi_ends(MPI_Comm self, int key, void* deadline, void* extr
   return MPI_SUCCESS;
 }
 
-/// Once: MPI calls it when the attribute is set again, too.
+/// Registers it once, because MPI also calls it when the attribute is set again.
 inline void arm(std::chrono::milliseconds deadline) {
   static int key = MPI_KEYVAL_INVALID;
   static std::chrono::milliseconds last;
@@ -245,13 +245,12 @@ inline void arm(std::chrono::milliseconds deadline) {
 
 }  // namespace detail
 
-/// `options` with rank, world size, rank on the node and run id as the ranks of `comm` are: whatever launched them,
-/// they are one run. Collective over `comm`, between MPI_Init and MPI_Finalize; it waits for all ranks. The
-/// communicator is duplicated, once, so that messages of the program's are not met. Of its steps a Session of several
-/// ranks keeps up to 6 MiB, by which reduce() compares them. A variable (TAKT_RANK, TAKT_WORLD_SIZE,
-/// TAKT_RUN_ID) that says otherwise is reported once and passed over; TAKT_RUN_ID of rank 0 names the run. Before
-/// MPI_Init and after MPI_Finalize it reports that, and returns `options` as they are: the launcher's variables count.
-/// Any thread that may call MPI.
+/// Returns `options` with rank, world size, rank on the node and run id taken from `comm`, so that its ranks are one
+/// run under any launcher. Collective over `comm`, between MPI_Init and MPI_Finalize; waits for all ranks. Duplicates
+/// the communicator once, so that Takt's messages never match the program's. A Session of several ranks keeps up to 6
+/// MiB of its steps for the comparison by reduce(). A conflicting variable (TAKT_RANK, TAKT_WORLD_SIZE, TAKT_RUN_ID) is
+/// reported once and ignored; TAKT_RUN_ID of rank 0 names the run. Before MPI_Init and after MPI_Finalize it reports
+/// that and returns `options` unchanged: the launcher's variables apply. Any thread that may call MPI.
 /// \throws takt::Error for MPI_COMM_NULL and for an inter-communicator.
 inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions options = SessionOptions::from_env()) {
   if (!detail::is_usable(takt::detail::report_without_mpi)) { return options; }
@@ -269,12 +268,12 @@ inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions opt
   return options;
 }
 
-/// Brings what all ranks have recorded so far to rank 0, whose table, summary.json and exporters speak for the job from
-/// then on. All ranks that takt::mpi::options() made one run call it, between MPI_Init and MPI_Finalize and before
-/// Session::close(). It uses messages, and no collective: where a rank does not come, the others go on without it.
-/// \param deadline of each wait for a rank that gives no sign; 24 h at most.
-/// Returns on rank 0 whether all ranks are in, elsewhere whether this one's part was taken. What is missing is told on
-/// stderr. The thread that may call MPI (MPI_THREAD_FUNNELED).
+/// Collects the data of all ranks so far on rank 0, whose table, summary.json and exporters then describe the whole
+/// job. Every rank of the run made by takt::mpi::options() calls it, between MPI_Init and MPI_Finalize and before
+/// Session::close(). Uses messages and no collective operation: if a rank is missing, the others continue without it.
+/// Returns on rank 0 true if all ranks are included, elsewhere true if this rank's data were received. Missing data are
+/// reported on stderr. Only the thread that may call MPI (MPI_THREAD_FUNNELED).
+/// \param deadline timeout for each silent rank, at most 24 h.
 inline bool reduce(Session& session, std::chrono::milliseconds deadline = std::chrono::seconds(2)) {
   (void)session;  // a process has one at a time
 #if TAKT_ENABLED
@@ -285,9 +284,9 @@ inline bool reduce(Session& session, std::chrono::milliseconds deadline = std::c
 #endif
 }
 
-/// Has MPI_Finalize call reduce(), by an attribute of MPI_COMM_SELF, where the Session is to be open still. All ranks
-/// call it, between MPI_Init and MPI_Finalize. A further call sets another deadline. The thread that may call MPI, and
-/// that calls MPI_Finalize.
+/// Makes MPI_Finalize call reduce(), through an attribute of MPI_COMM_SELF; the Session must still be open then. All
+/// ranks call it, between MPI_Init and MPI_Finalize. A further call changes the deadline. Only the thread that may call
+/// MPI and that calls MPI_Finalize.
 inline void reduce_at_finalize(Session& session, std::chrono::milliseconds deadline = std::chrono::seconds(2)) {
   (void)session;  // a process has one at a time
 #if TAKT_ENABLED

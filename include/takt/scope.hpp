@@ -11,7 +11,7 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Times every n-th region of a key on each thread, the first one included; the others are counted.
+/// Times every n-th region of a key on each thread, starting with the first. The others are only counted.
 struct Every {
   std::uint32_t n;
 };
@@ -49,8 +49,8 @@ constexpr LiteralName<kSize> literal_name(const char (&arguments)[kSize]) noexce
   return LiteralName<kSize>(arguments);
 }
 
-/// Takes the first argument of TAKT_SCOPE, and gives the key. Make has the key of a literal in static storage, so that
-/// it costs nothing at run time; it is called for a literal alone.
+/// Converts the first argument of TAKT_SCOPE to a key. Make is called only for a literal; it holds the literal's key in
+/// static storage, so that it costs nothing at run time.
 template <class Make>
 class FirstArgument {
  public:
@@ -85,26 +85,27 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     { takt::Scope s(takt::Forward);  net.forward(); }
 ///
-/// Never throws or waits. Takes a lock only at the first region of a thread, the first use of a key, the first end of a
-/// Batch path, and when a region ends on another thread; allocates there, and for new places and new powers of two in
-/// durations. Scopes nest; they may also end in another order, or on another thread (a coroutine that resumed
-/// elsewhere). One thread at a time for one Scope; not in signal handlers. To leave a Scope by longjmp is undefined in
-/// C++, and not supported.
+/// Never throws or waits. Takes a lock only at a thread's first region, at the first use of a key, at the first end of
+/// a Batch path, and when a region ends on another thread. Allocates in these cases, for new places, and for new powers
+/// of two in durations. Scopes nest; they may also end in another order, or on another thread (a coroutine that resumed
+/// elsewhere). One thread at a time per Scope; not in signal handlers. Leaving a Scope by longjmp is undefined in C++
+/// and not supported.
 class [[nodiscard]] Scope {
  public:
-  /// Host time.
+  /// Times the host.
   [[nodiscard]] TAKT_ALWAYS_INLINE explicit Scope(const Key& key) noexcept : region_(detail::begin_region(key)) {}
-  /// Host time, and the span between two marks on `stream`, which resolves later. Any type with StreamTraits or that
-  /// converts to a cudaStream_t or hipStream_t, where takt/backends/cuda.hpp or hip.hpp is included; nullptr and 0.
+  /// Times the host, and the span between two events on `stream`, which resolves later. `stream` is any type with
+  /// StreamTraits, or one that converts to cudaStream_t or hipStream_t if takt/backends/cuda.hpp or hip.hpp is
+  /// included, or nullptr or 0.
   [[nodiscard]] Scope(const Key& key, detail::StreamArgument stream) noexcept
       : region_(detail::begin_on(key, stream.ref)) {}
-  /// Host time of every n-th.
+  /// Times the host in every n-th region.
   [[nodiscard]] Scope(const Key& key, Every sampling) noexcept
       : region_(detail::begin_sampled(key, sampling.n, StreamRef{})) {}
-  /// Both.
+  /// Times the host and `stream` in every n-th region.
   [[nodiscard]] Scope(const Key& key, detail::StreamArgument stream, Every sampling) noexcept
       : region_(detail::begin_sampled(key, sampling.n, stream.ref)) {}
-  /// Does not compile: a name alone would have to be looked up at each call.
+  /// Does not compile: a bare name needs a look-up at each call.
   template <class... Rest>
   explicit Scope(const char*, const Rest&...) noexcept {
     detail::name_is_no_key<Rest...>();
@@ -117,18 +118,18 @@ class [[nodiscard]] Scope {
   static void* operator new(std::size_t) = delete;
   static void* operator new[](std::size_t) = delete;
 
-  /// Ends this region and begins one of `key` with the same clock read; from now on the Scope is that region. With a
-  /// stream, one mark serves both.
+  /// Ends this region and starts one of `key` with the same clock read; the Scope then is the new region. With a
+  /// stream, both share one event.
   TAKT_ALWAYS_INLINE void lap(const Key& key) noexcept { region_ = detail::lap_region(region_, key); }
-  /// Ends the region now. After that the Scope does nothing, unless lap() begins another.
+  /// Ends the region now. The Scope then does nothing, unless lap() starts another one.
   TAKT_ALWAYS_INLINE void end() noexcept {
     detail::end_region(region_);
     region_ = 0;
   }
-  /// Adds `n` items (samples, tokens) to this region, 1 or more; those of a Batch make throughput, and Session::unit()
-  /// names them. Others are counted as mistakes.
+  /// Adds `n` items (samples, tokens; >= 1) to this region. Those of a Batch make throughput; Session::unit() names
+  /// them. Other values of `n` are counted as misuse.
   void items(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::items, n); }
-  /// Adds `n` bytes moved, 1 or more; the report gives GB/s.
+  /// Adds `n` bytes moved (>= 1); the report shows GB/s.
   void bytes(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::bytes, n); }
 
  private:
@@ -138,10 +139,10 @@ class [[nodiscard]] Scope {
 /// Names the calling thread in reports and on the time line. Takes a lock. Any thread.
 TAKT_EXPORT void name_thread(const char* name) noexcept;
 
-/// Switches recording off and on for the whole process: regions that begin while it is off are not timed and cost one
-/// look at a flag; those already open are still recorded when they end. Any thread.
+/// Switches recording off and on for the whole process. Regions that start while it is off are not timed; they cost one
+/// flag check. Regions that are already open are still recorded. Any thread.
 TAKT_EXPORT void set_enabled(bool on) noexcept;
-/// Whether recording is on. Any thread.
+/// Returns true if recording is on. Any thread.
 TAKT_EXPORT bool enabled() noexcept;
 
 TAKT_END_NAMESPACE
@@ -186,9 +187,9 @@ TAKT_END_OFF_NAMESPACE
 #define TAKT_CONCAT(a, b) TAKT_CONCAT_(a, b)
 #define TAKT_TEXT_(...) #__VA_ARGS__
 #define TAKT_TEXT(...) TAKT_TEXT_(__VA_ARGS__)
-/// A Scope without a name: TAKT_SCOPE(takt::Backward), or, by a name, TAKT_SCOPE("decode"). Its arguments are those of
-/// Scope's constructors. A name is one literal without escapes, and costs nothing at run time; its key is of
-/// Kind::other, so use the key itself if there is one.
+/// Times a block without naming the Scope: TAKT_SCOPE(takt::Backward) or TAKT_SCOPE("decode"). Takes the arguments of
+/// Scope's constructors. A name is one literal without escapes and costs nothing at run time. Its key has Kind::other;
+/// use the key itself if it has one.
 #define TAKT_SCOPE(...)                                                                             \
   ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__) {                                                \
     ::takt::detail::first_argument([](auto takt_used) noexcept -> const ::takt::Key& {              \

@@ -21,8 +21,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A text as a function of Takt's takes it: what converts to std::string_view, and a null pointer, such as
-/// std::getenv() returns, of which no std::string_view may be made. Points to the caller's text.
+/// A text argument that may be a null pointer, such as the result of std::getenv(). Accepts anything that converts to
+/// std::string_view. Points to the caller's text.
 class TextArgument {
  public:
   constexpr TextArgument(const char* text) noexcept  // NOLINT(google-explicit-constructor)
@@ -33,7 +33,7 @@ class TextArgument {
   constexpr TextArgument(const S& text) noexcept : view_(text) {}  // NOLINT(google-explicit-constructor)
 
   constexpr bool is_null() const noexcept { return is_null_; }
-  /// Empty where it is a null pointer.
+  /// Returns the text, or an empty view for a null pointer.
   constexpr std::string_view view() const noexcept { return view_; }
 
  private:
@@ -44,49 +44,48 @@ class TextArgument {
 class SessionImpl;
 }  // namespace detail
 
-/// How a Session is set up. from_env() starts from the variables in brackets; what is set in code wins.
+/// Options of a Session. from_env() reads the variables in brackets; values set in code win.
 struct SessionOptions {
-  std::string directory = "takt-runs";  ///< [TAKT_DIR] where run directories go
+  std::string directory = "takt-runs";  ///< [TAKT_DIR] parent of the run directories
   bool files = true;                    ///< [TAKT_FILES=0|1] write summary.json and steps.csv
-  bool journal = true;                  ///< [TAKT_JOURNAL=0|1] with files: keep a journal that outlives a kill
+  bool journal = true;                  ///< [TAKT_JOURNAL=0|1] with files: keep a journal that survives a kill
   std::size_t journal_bytes =
-      256U << 20U;                      ///< [TAKT_JOURNAL_MB] of the journal; beyond it steps and metrics are left out
-  std::size_t csv_bytes = 256U << 20U;  ///< [TAKT_CSV_MB] of steps.csv; later steps are in the journal only
-  bool table = true;                    ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
-  /// [TAKT_PROGRESS=0|1] write to stderr how far the run is, and a line at the end of each Epoch; on rank 0 only.
+      256U << 20U;  ///< [TAKT_JOURNAL_MB] maximum bytes of the journal; further steps and metrics are dropped
+  std::size_t csv_bytes = 256U << 20U;  ///< [TAKT_CSV_MB] maximum bytes of steps.csv; later steps: journal only
+  bool table = true;                    ///< [TAKT_TABLE=0|1] print the table at the end; rank 0 only
+  /// [TAKT_PROGRESS=0|1] Write progress to stderr, and a line at the end of each Epoch; rank 0 only.
   bool progress = false;
   bool trace = false;                      ///< [TAKT_TRACE=0|1] write trace.json
   bool html = false;                       ///< [TAKT_HTML=0|1] write run.html, the page of the run, at the end
-  std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted
-  /// [TAKT_EXIT_MS] the most that closing may take, 0 to 2 147 483 647 ms.
+  std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] maximum spans in trace.json; later ones are counted
+  /// [TAKT_EXIT_MS] Maximum time that closing takes, 0 to 2,147,483,647 ms.
   std::chrono::milliseconds exit_timeout{2000};
-  /// [TAKT_PERIOD_MS] between two looks at what was recorded, 10 to 2 147 483 647 ms.
+  /// [TAKT_PERIOD_MS] Collection interval, 10 to 2,147,483,647 ms.
   std::chrono::milliseconds period{1000};
   bool background = true;  ///< false: no threads; the program calls poll() itself
-  /// [TAKT_SIGTERM=0|1] SIGTERM ends the run as killed, within exit_timeout, and then the process, as always. Needs
-  /// background threads. Where the program has a handler of its own, that one decides, and Takt only writes down what
-  /// there is.
+  /// [TAKT_SIGTERM=0|1] SIGTERM closes the run as killed within exit_timeout; then it ends the process as usual. Needs
+  /// background threads. If the program has its own handler, that handler decides; Takt only saves the data so far.
   bool end_on_sigterm = false;
-  /// [TAKT_UNCAUGHT=0|1] an exception that nobody catches is written down, and ends the run as failed within
-  /// exit_timeout; then the terminate handler that was there before is called, as always.
+  /// [TAKT_UNCAUGHT=0|1] An uncaught exception is recorded and closes the run as failed within exit_timeout. Then the
+  /// previous terminate handler is called as usual.
   bool end_on_uncaught = true;
-  /// [TAKT_GPU_RECORDS] marks of regions that may be in flight on one stream of a GPU, of all threads, 8 to 65 536.
-  /// Beyond it regions are skipped on the device and counted: a driver holds up the host where its own queue of about
-  /// 1 000 entries is full, which the program's kernels share.
+  /// [TAKT_GPU_RECORDS] Maximum events in flight on one GPU stream, over all threads, 8 to 65,536. Further regions are
+  /// skipped on the device and counted. The driver's queue (about 1,000 entries) is shared with the program's kernels
+  /// and blocks the host when it is full.
   int gpu_records = 256;
-  /// [TAKT_SAMPLE_MS] threads of Takt's sample energy, memory and utilisation of devices, processors and the process so
-  /// often, 10 to 60 000 ms; 0: they are not sampled. Needs background threads.
+  /// [TAKT_SAMPLE_MS] Sampling interval of energy, memory and utilization of devices, processors and the process, 10 to
+  /// 60,000 ms; 0: no sampling. Needs background threads.
   std::chrono::milliseconds sample_period{0};
-  int warmup = 10;                        ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up, 0 or more
-  std::size_t memory_bytes = 32U << 20U;  ///< [TAKT_MEMORY_MB] for recording, the whole process
-  std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or made up
+  int warmup = 10;                        ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up (>= 0)
+  std::size_t memory_bytes = 32U << 20U;  ///< [TAKT_MEMORY_MB] memory for recording in the whole process, in bytes
+  std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or generated
   std::optional<int> rank;                ///< [TAKT_RANK] empty: from the launcher
   std::optional<int> world_size;          ///< [TAKT_WORLD_SIZE] empty: from the launcher
-  std::optional<int> local_rank;          ///< among those of its node; empty: from the launcher
-  bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own: each prints
+  std::optional<int> local_rank;          ///< rank on its node; empty: from the launcher
+  bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own and prints
 
-  /// The defaults, changed by the environment. A value that is not understood is reported once with the values that
-  /// are, and left at its default; so is a TAKT_ variable that does not exist.
+  /// Returns the defaults, overridden by the environment. An invalid value is reported once, with the valid values, and
+  /// ignored. An unknown TAKT_ variable is reported, too.
   TAKT_EXPORT static SessionOptions from_env();
 };
 
@@ -96,26 +95,24 @@ TAKT_END_NAMESPACE
 
 TAKT_BEGIN_NAMESPACE
 
-/// One run: identity, files, threads, exporters. Make it first in main(). What was recorded before is adopted. Not
-/// needed in order to time something. At most one at a time: a second one throws takt::Error.
+/// One run: identity, files, threads, exporters. Create it first in main(). Earlier recordings in the process are
+/// included. Timing works without a Session. Only one may exist at a time: a second one throws takt::Error.
 class TAKT_EXPORT Session {
  public:
-  /// \param name of the run or experiment, for people (a null pointer: "run"); also the start of the run directory's
-  /// name.
-  /// When it returns, the journal has begun; a disk that takes nothing holds it up for a second at most.
-  /// \throws takt::Error if there is a Session already. Faults of the surroundings (a directory that cannot be
-  /// written) do
-  /// not
-  ///         throw: they are reported, the run goes on in memory, and close() returns false.
+  /// The journal is open when the constructor returns; an unresponsive disk delays it by at most one second.
+  /// \param name display name of the run or experiment, and the start of its directory's name; a null pointer means
+  ///         "run".
+  /// \throws takt::Error if a Session exists already. Environment errors, such as a directory that cannot be written,
+  ///         do not throw: they are reported, the run continues in memory, and close() returns false.
   [[nodiscard]] explicit Session(detail::TextArgument name, SessionOptions options = SessionOptions::from_env());
-  /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_timeout`.
+  /// Closes the run within `exit_timeout`. Marks it failed if an exception unwinds the Session.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Adds an exporter, by value or by unique_ptr. Its totals are those of the whole run; of rows and metrics it sees
-  /// what nobody has collected yet, all of them if it is added within a period of the start. What it was set up with is
-  /// written down when this returns; that takes a second at most. Any thread.
+  /// Adds an exporter, by value or by unique_ptr. It gets the totals of the whole run, and the rows and metrics that
+  /// were not yet collected; these are complete if it is added within one period of the start. Waits for its begin(),
+  /// at most one second. Any thread.
   /// \throws takt::Error for a nullptr, or after close().
   void add(std::unique_ptr<Exporter> exporter);
   template <class E, std::enable_if_t<std::is_base_of_v<Exporter, std::decay_t<E>>, int> = 0>
@@ -123,9 +120,9 @@ class TAKT_EXPORT Session {
     add(std::unique_ptr<Exporter>(new std::decay_t<E>(std::forward<E>(exporter))));
   }
 
-  /// Hyper-parameters and tags that travel with the timings; a later value of the same name wins. Names are repaired as
-  /// those of keys are, and the first such repair is reported. Where name or value is a null pointer that is reported,
-  /// and nothing is kept. Any thread, takes a lock.
+  /// Records a hyper-parameter or tag of the run; a later value of the same name wins. Invalid names are repaired like
+  /// those of keys; the first repair is reported. A null pointer as name or value is reported and ignored. Any thread;
+  /// takes a lock.
   void param(detail::TextArgument name, detail::TextArgument value);
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   void param(detail::TextArgument name, T value) {
@@ -138,41 +135,40 @@ class TAKT_EXPORT Session {
     }
   }
   void tag(detail::TextArgument name, detail::TextArgument value);
-  /// Names what items() counts, in the plural, such as "tokens": the table and the page print tokens/s. It is the
-  /// parameter "item_unit", so that trackers have it too. The default is "samples". Any thread, takes a lock.
+  /// Sets the plural name of what items() counts, such as "tokens"; the table and the page then print tokens/s. Stored
+  /// as the parameter "item_unit", which trackers receive, too. The default is "samples". Any thread; takes a lock.
   void unit(detail::TextArgument items) { param("item_unit", items); }
 
-  /// Says which group this rank is in, such as stage 2 of a pipeline: reports compare it with the ranks of the same
-  /// groups. The last call of a name wins. A group named "stage" is that of a pipeline; the parameter "micro_batches"
-  /// tells what share of its steps a stage waits at best. Any thread, takes a lock.
-  /// \param name 1 to 32 letters, digits, `_`, `-` and `.`, of ASCII.
-  /// \param number from 0 on.
-  /// \throws takt::Error for any other name or number, and for a 9th name.
+  /// Sets the group of this rank, such as stage 2 of a pipeline. Reports compare ranks of the same groups. The last
+  /// call for a name wins. "stage" is the pipeline stage; with the parameter "micro_batches", reports include its ideal
+  /// share of waiting. Any thread; takes a lock.
+  /// \param name 1 to 32 ASCII letters, digits, `_`, `-` and `.`.
+  /// \param number 0 or more.
+  /// \throws takt::Error for any other name or number, and for a ninth name.
   void group(detail::TextArgument name, int number);
 
-  /// A number at the current step of the calling thread (the Batch that is open, else the one that ended last), or at
-  /// `step`. NaN and infinities are kept. A null pointer for a name is reported, and its number is not kept. No lock
-  /// and no system call after the first use of a name. Any thread.
+  /// Records a number at `step`, or at the current step of the calling thread: its open Batch, else the last one that
+  /// ended. Keeps NaN and infinities. A null pointer as name is reported and ignored. No lock and no system call after
+  /// the first use of a name. Any thread.
   void metric(detail::TextArgument name, double value) noexcept;
   void metric(detail::TextArgument name, double value, std::int64_t step) noexcept;
 
-  /// The step number that the calling thread's current or next Batch gets; counting goes on from there.
+  /// Sets the step number of the calling thread's current or next Batch; counting continues from it.
   void step(std::int64_t number) noexcept;
 
   /// Marks the run as failed. Any thread.
   void fail() noexcept;
   /// Prints the table of the run so far on stdout. Any thread.
   void print();
-  /// The run so far, without rows. Any thread.
+  /// Returns the run so far, without rows. Any thread.
   Snapshot snapshot();
-  /// Does at once what the background does each period: collects, and shows exporters what is new. With background
-  /// threads it does not wait for the exporters. Any thread.
+  /// Does the periodic background work now: collects, and passes new data to the exporters. With background threads it
+  /// does not wait for the exporters. Any thread.
   void poll();
-  /// Ends the run: last snapshot to every exporter, files, table. Further calls do nothing. Returns false if something
-  /// was not done, or not taken by an exporter, within `exit_timeout`, if steps or metrics were lost on the way, or if
-  /// files were wanted and there was no directory for them. Without background threads an exporter that does not come
-  /// back
-  /// holds it up. Any thread.
+  /// Ends the run: passes the last snapshot to every exporter, writes files, prints the table. Further calls do
+  /// nothing. Returns false if work or an exporter did not finish within `exit_timeout`, if steps or metrics were
+  /// dropped, or if files were wanted without a directory for them. Without background threads, a stuck exporter blocks
+  /// it. Any thread.
   bool close() noexcept;
 
   const RunInfo& run() const noexcept;
@@ -180,10 +176,10 @@ class TAKT_EXPORT Session {
  private:
   void param_real(detail::TextArgument name, double value, bool single_precision);
   detail::SessionImpl* impl_;  // leaked: its threads may outlive the Session at exit
-  int exceptions_;             // under way when the Session was made
+  int exceptions_;             // uncaught exceptions when the Session was made
 };
 
-/// What has been recorded in this process so far, without rows. Needs no Session. Any thread.
+/// Returns what this process has recorded so far, without rows. Needs no Session. Any thread.
 TAKT_EXPORT Snapshot snapshot();
 
 TAKT_END_NAMESPACE
@@ -195,7 +191,7 @@ TAKT_BEGIN_OFF_NAMESPACE
 /// Compiled out: does nothing.
 class Session {
  public:
-  // Templates, so that not even a string is made for them.
+  // Templates, so that not even a string is constructed.
   template <class Name>
   [[nodiscard]] explicit Session(const Name&) noexcept {}
   template <class Name>

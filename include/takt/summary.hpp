@@ -11,13 +11,13 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// What a Summary says, as plain numbers. Times are in nanoseconds. n, total_ns and first_ns hold every call; the rest
-/// leaves warm-up calls out and is 0 where there were no others.
+/// Figures of a Summary as plain numbers. Times are in nanoseconds. n, total_ns and first_ns cover every call; the rest
+/// excludes warm-up calls and is 0 without others.
 struct Stats {
   std::uint64_t n = 0;                ///< calls
-  std::uint64_t warmup_n = 0;         ///< of these, calls inside warm-up
+  std::uint64_t warmup_n = 0;         ///< warm-up calls among these
   std::uint64_t total_ns = 0;         ///< time in all calls
-  std::uint64_t warmup_total_ns = 0;  ///< of this, time in warm-up calls
+  std::uint64_t warmup_total_ns = 0;  ///< part of it in warm-up calls
   std::uint64_t first_ns = 0;         ///< the first call; over several threads or ranks, the longest of the first calls
   double mean_ns = 0;
   double stdev_ns = 0;  ///< sample standard deviation (n - 1); 0 below two calls
@@ -33,11 +33,10 @@ namespace detail {
 __extension__ typedef unsigned __int128 Wide;
 }
 
-/// All that is kept of the durations of one region, in integers: count, total, sum of squares (128 bit), minimum,
-/// maximum, first calls, warm-up calls, and a histogram. It never grows with the number of durations (at most about 12
-/// kB), and its sums stay at 2^63 - 1 rather than wrap.
-/// `merge` is commutative and associative: any order of merging gives the same bits.
-/// One thread at a time for writing; any thread may read while one writes, each field being whole by itself.
+/// Statistics of one region's durations, in integers: count, total, sum of squares (128 bit), minimum, maximum, first
+/// calls, warm-up calls, and a histogram. Its size does not depend on the number of durations (at most about 12 kB).
+/// Sums saturate at 2^63 - 1. `merge` is commutative and associative: any order gives the same bits. One writer at a
+/// time; any thread may read while one writes, and each field is atomic.
 class Summary {
  public:
   /// Adds a duration in ns. With `budget`, histogram pages are taken from it.
@@ -47,10 +46,10 @@ class Summary {
     note_extremes(ns);
     histogram_.add(ns, budget);
   }
-  /// The same in as few instructions as can be, for nearly all durations; else changes nothing and returns false: from
-  /// 2^32 ns on (4.3 s), for the carry of the squares, and where the histogram needs memory.
+  /// Fast path of add(), with as few instructions as possible. Changes nothing and returns false if it does not apply:
+  /// from 2^32 ns (4.3 s) on, when the squares carry, and if the histogram needs memory.
   TAKT_ALWAYS_INLINE bool try_add(std::uint64_t ns) noexcept { return ns >> 32U == 0 && try_add_short(ns); }
-  /// The same for less than 2^32 ns.
+  /// Same, for less than 2^32 ns.
   TAKT_ALWAYS_INLINE bool try_add_short(std::uint64_t ns) noexcept {
     std::uint64_t low = 0;
     if (TAKT_UNLIKELY(__builtin_add_overflow(squares_low_.own(), ns * ns, &low))) { return false; }
@@ -61,12 +60,12 @@ class Summary {
     note_extremes(ns);
     return true;
   }
-  /// Adds the first duration of a region: it counts like any other, and is kept apart as well.
+  /// Adds the first duration of a region: it counts like any other and is also kept separately.
   TAKT_COLD void add_first(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
     add(ns, budget);
     note_first(ns);
   }
-  /// Adds a duration that was measured during warm-up: it enters count and total only.
+  /// Adds a duration from warm-up: only count and total include it.
   TAKT_COLD void add_warmup(std::uint64_t ns) noexcept {
     if (n_.own() == 0) { note_first(ns); }
     n_.add(1);
@@ -89,28 +88,28 @@ class Summary {
     histogram_.merge(other.histogram_, budget);
   }
 
-  /// Forgets everything and keeps the histogram's pages.
+  /// Resets everything to 0 and keeps the histogram's pages.
   void clear() noexcept {
     for (auto field : kNumbers) { (this->*field).set(0); }
     min_.set(~std::uint64_t{0});
     histogram_.clear();
   }
 
-  /// Whether the total has reached 2^63 - 1 ns (292 years), where it stays; so does the sum of squares at its own end
-  /// then, and there is no deviation.
+  /// Returns true if the total has saturated at 2^63 - 1 ns (292 years). The sum of squares saturates, too; the
+  /// deviation is then undefined.
   bool is_full() const noexcept { return total_ns() >= detail::kMaxSum; }
-  /// Writer only: whether nothing was added yet.
+  /// Returns true if nothing was added yet. Writer only.
   bool is_empty() const noexcept { return n_.own() == 0; }
   std::uint64_t n() const noexcept { return n_.get(); }                           ///< calls, warm-up included
   std::uint64_t total_ns() const noexcept { return total_.get(); }                ///< time in all calls
-  std::uint64_t warmup_n() const noexcept { return warmup_n_.get(); }             ///< of these, calls inside warm-up
-  std::uint64_t warmup_total_ns() const noexcept { return warmup_total_.get(); }  ///< of this, time in warm-up calls
-  std::uint64_t measured_n() const noexcept { return n() - warmup_n(); }          ///< calls that mean to max speak of
+  std::uint64_t warmup_n() const noexcept { return warmup_n_.get(); }             ///< warm-up calls among these
+  std::uint64_t warmup_total_ns() const noexcept { return warmup_total_.get(); }  ///< part of it in warm-up calls
+  std::uint64_t measured_n() const noexcept { return n() - warmup_n(); }  ///< calls behind mean, minimum, maximum etc.
   std::uint64_t measured_total_ns() const noexcept { return total_ns() - warmup_total_ns(); }
-  std::uint64_t first_n() const noexcept { return first_n_.get(); }  ///< first calls: one a thread or rank
+  std::uint64_t first_n() const noexcept { return first_n_.get(); }  ///< first calls: one per thread or rank
   std::uint64_t first_total_ns() const noexcept { return first_total_.get(); }
   std::uint64_t first_max_ns() const noexcept { return first_max_.get(); }
-  /// Shortest and longest call after warm-up, 0 where there was none.
+  /// Shortest and longest call after warm-up, in ns; 0 if none.
   std::uint64_t min_ns() const noexcept { return measured_n() == 0 ? 0 : min_.get(); }
   std::uint64_t max_ns() const noexcept { return max_.get(); }
   /// Sum of the squares of the durations after warm-up, in ns squared.
@@ -125,26 +124,26 @@ class Summary {
   }
   void pack() noexcept { histogram_.pack(); }
 
-  /// Mean after warm-up in ns.
+  /// Returns the mean after warm-up in ns.
   double mean_ns() const noexcept {
     return measured_n() == 0 ? 0.0 : static_cast<double>(measured_total_ns()) / static_cast<double>(measured_n());
   }
-  /// Sample standard deviation after warm-up in ns: sqrt((sum of squares - total^2/n) / (n - 1)), in 128-bit integers
-  /// until the last division, so that it does not cancel.
+  /// Returns the sample standard deviation after warm-up in ns: sqrt((sum of squares - total^2/n) / (n - 1)). Uses
+  /// 128-bit integers up to the last division to avoid cancellation.
   double stdev_ns() const noexcept;
-  /// The duration in ns at or below which a share `q` (0 to 1) of the calls after warm-up lies: within 0.78 %, and
-  /// never outside minimum and maximum.
+  /// Returns the `q` quantile (0 to 1) of the calls after warm-up in ns: within 0.78 %, and never outside minimum and
+  /// maximum.
   std::uint64_t percentile_ns(double q) const noexcept {
     const std::uint64_t value = histogram_.percentile_ns(q);
     return value < min_ns() ? min_ns() : value > max_ns() ? max_ns() : value;
   }
-  /// All of the above at once.
+  /// Returns all of the above at once.
   Stats stats() const noexcept;
 
  private:
   friend class detail::SummaryAccess;
 
-  /// A sum of squares at its end leaves no room for the short way of adding, which does not look at the total.
+  /// A saturated sum of squares disables try_add(), which does not check the total.
   void add_sums(std::uint64_t total, detail::Wide squares) noexcept {
     total_.set(detail::bounded_sum(total_.own(), total));
     const detail::Wide sum = sum_of_squares() + squares;
@@ -172,7 +171,7 @@ class Summary {
   detail::Counter max_, first_n_, first_total_, first_max_, warmup_n_, warmup_total_;
   Histogram histogram_;
 
-  /// All that begins with 0: all but the least.
+  /// All fields with initial value 0: all but the minimum.
   static constexpr detail::Counter Summary::*kNumbers[] = {
       &Summary::n_,        &Summary::total_,       &Summary::squares_low_, &Summary::squares_high_,
       &Summary::max_,      &Summary::first_n_,     &Summary::first_total_, &Summary::first_max_,
@@ -189,7 +188,7 @@ inline double Summary::stdev_ns() const noexcept {
   if (squares <= ~detail::Wide{0} / n) {
     const detail::Wide max = squares * n;
     const detail::Wide min = static_cast<detail::Wide>(total) * total;
-    if (max <= min) { return 0.0; }  // less: read while an update was written
+    if (max <= min) { return 0.0; }  // less: read during an update
     scatter = static_cast<double>(max - min) / static_cast<double>(n);
   } else {
     const double mean = static_cast<double>(total) / static_cast<double>(n);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// All that a program needs: keys, scopes, timers, the Session, measurements and trials. For files that only mark
-/// regions there is the light <takt/scope.hpp>. Exporters and GPU backends have headers of their own.
+/// Everything a program needs: keys, scopes, timers, the Session, measurements and trials. For files that only time
+/// regions, the lighter <takt/scope.hpp> suffices. Exporters and GPU backends have their own headers.
 
 #include <takt/backends/cpu.hpp>
 #include <takt/key.hpp>
@@ -21,11 +21,11 @@
 TAKT_BEGIN_NAMESPACE
 
 /// Adds a region of `key` that was timed elsewhere, inside the region that is open here; no self time. A negative
-/// duration is counted as a mistake. Any thread; cheap, but not as cheap as a Scope.
+/// duration is counted as misuse. Any thread; cheap, but not as cheap as a Scope.
 TAKT_EXPORT void record(const Key& key, std::chrono::nanoseconds duration) noexcept;
 
-/// Waits until the device results of the calling thread, and of threads that have ended, are in; at most `timeout`.
-/// Returns whether they are. Any thread.
+/// Waits, at most `timeout`, for the device results of the calling thread and of threads that have ended. Returns true
+/// if all arrived. Any thread.
 TAKT_EXPORT bool complete(std::chrono::milliseconds timeout) noexcept;
 
 TAKT_END_NAMESPACE

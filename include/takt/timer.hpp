@@ -17,14 +17,14 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Times regions by hand, with any Backend, into books of its own (or the process's, see joined()):
+/// Times regions by hand, with any Backend, into its own statistics (or those of the process, see joined()):
 ///
 ///     takt::Timer<takt::CpuBackend> timer;
 ///     timer.start(takt::Comm);  all_reduce();  timer.end(takt::Comm);
 ///     takt::Stats st = timer.stats(takt::Comm);
 ///
 /// Regions nest, recur inside themselves, overlap, and may end on another thread by their handle. Results of a backend
-/// that is not immediate come in at later calls; nothing waits but complete(). No call throws. Any thread, but for the
+/// that is not immediate arrive at later calls; only complete() waits. No call throws. Any thread, except for the
 /// destructor.
 template <class B>
 class Timer {
@@ -36,7 +36,7 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  /// A Timer whose regions go where those of Scopes go: into the reports of the process. Its own books stay empty.
+  /// Returns a Timer that records into the process's reports, as Scopes do. Its own statistics stay empty.
   static Timer joined(B backend = B()) noexcept {
     static_assert(B::immediate || detail::HasStreamRef<B>::value,
                   "takt: to join the process, a Backend that is not immediate needs takt::StreamTraits");
@@ -51,27 +51,27 @@ class Timer {
   Handle start(const Key& key) noexcept {
     return with([&](auto& timer) noexcept { return timer.start(key); });
   }
-  /// Ends the innermost open region of `key` on this thread. Without one, that is counted, see mistakes().
+  /// Ends the innermost open region of `key` on this thread. Without one, the call is counted, see mistakes().
   void end(const Key& key) noexcept {
     with([&](auto& timer) noexcept { timer.end(key); });
   }
-  /// Ends the region of a handle, on any thread. What has ended already is not ended again, but counted. Where a Timer
-  /// has joined the process, the thread that began a region and another one may both end it at the very same time: then
-  /// its time is there twice, and the report tells of an end without a start.
+  /// Ends the region of a handle, on any thread. A region that has already ended is counted, not ended again. With a
+  /// joined Timer, the starting thread and another one may end a region at the same instant: then its time is counted
+  /// twice, and the report shows an end without a start.
   void end(const Handle& handle) noexcept {
     with([&](auto& timer) noexcept { timer.end(handle); });
   }
-  /// Ends the region that the last lap() of this thread began, if it is open, and starts one of `key` with the same
-  /// reading. The last one is ended by end(key).
+  /// Ends the region that this thread's last lap() started, if it is open, and starts one of `key` with the same
+  /// reading. End the last one with end(key).
   Handle lap(const Key& key) noexcept {
     return with([&](auto& timer) noexcept { return timer.lap(key); });
   }
-  /// Adds a region that was timed elsewhere; 0 ns or more.
+  /// Adds a region that was timed elsewhere (>= 0 ns).
   void record(const Key& key, std::chrono::nanoseconds duration) noexcept {
     with([&](auto& timer) noexcept { timer.record(key, duration); });
   }
-  /// Adds `n` items (samples, tokens), or bytes moved, to a region that this thread has started and not ended; 1 or
-  /// more. What cannot be added is counted, see mistakes().
+  /// Adds `n` items (samples, tokens) or bytes moved (>= 1) to an open region that this thread has started. Failed
+  /// additions are counted, see mistakes().
   void items(const Handle& handle, std::int64_t n) noexcept {
     with([&](auto& timer) noexcept { timer.add_amount(handle, detail::Amount::items, n); });
   }
@@ -79,30 +79,30 @@ class Timer {
     with([&](auto& timer) noexcept { timer.add_amount(handle, detail::Amount::bytes, n); });
   }
 
-  /// Of what has resolved so far: every call of the key, over all threads. Where the key stands inside itself, the
-  /// total holds the time of an inner call more than once. All zero for an unknown key.
+  /// Returns the statistics of all resolved calls of the key, over all threads. If the key nests inside itself, the
+  /// total counts an inner call's time more than once. All zero for an unknown key.
   Stats stats(const Key& key) const noexcept { return summary(key).stats(); }
   Summary summary(const Key& key) const noexcept { return stats_.summary(key); }
-  /// The host's time in the same regions; differs from stats() for backends that are not immediate.
+  /// Same, for host time; differs from stats() for backends that are not immediate.
   Summary host_summary(const Key& key) const noexcept { return stats_.host_summary(key); }
-  /// What was added to the regions of `key`, over all threads. A Timer that joined the process has it in the report.
+  /// Returns the amount added to the regions of `key`, over all threads. For a joined Timer, see the report.
   std::uint64_t items(const Key& key) const noexcept { return stats_.total(key, &detail::Node::items); }
   std::uint64_t bytes(const Key& key) const noexcept { return stats_.total(key, &detail::Node::bytes); }
-  /// The most recent durations in ns, up to 1 024 a thread, oldest first, threads one after the other. Results that
-  /// come later are in the order in which they were read.
+  /// Returns the most recent durations in ns, up to 1,024 per thread, oldest first, one thread after the other. Late
+  /// results are in the order in which they were read.
   std::vector<std::int64_t> times(const Key& key) const { return stats_.times(key); }
-  /// Waits for results of the backend that are pending, at most for `timeout`. Returns whether all are in.
+  /// Waits, at most `timeout`, for pending results of the backend. Returns true if all arrived.
   bool complete(std::chrono::milliseconds timeout) noexcept { return stats_.complete(timeout); }
-  /// Results that are pending.
+  /// Returns the number of pending results.
   std::uint64_t pending() const noexcept { return stats_.pending(); }
-  /// Ends without a start, regions without room, results that were lost: what the figures do not contain, or, of
-  /// regions without a path, no self time, items and bytes.
+  /// Returns the number of misuses and dropped results: ends without a start, regions beyond the capacity, lost
+  /// results. The figures lack them; regions without a path lack only self time, items and bytes.
   std::uint64_t mistakes() const noexcept { return stats_.mistakes() + (joined_ == nullptr ? 0 : joined_->mistakes()); }
 
  private:
   Timer(B backend, detail::JoinedTimer* joined) noexcept : stats_(backend), joined_(joined) {}
 
-  /// Gives `use` that of the two which this Timer is.
+  /// Calls `use` with the timer in use: joined or own.
   template <class Use>
   auto with(Use use) noexcept {
     return joined_ != nullptr ? use(*joined_) : use(stats_);
@@ -120,7 +120,7 @@ TAKT_BEGIN_OFF_NAMESPACE
 
 struct Handle {};
 
-/// Compiled out: does nothing, and knows nothing.
+/// Compiled out: does nothing and returns empty results.
 template <class B>
 class Timer {
  public:

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Compiled by the program with its own libtorch (1.13 or later), so that libtakt is tied to none. Link takt::torch and
-// that libtorch. docs/torch.md tells what the regions are.
+// Compiled by the program with its own libtorch (1.13 or later), so that libtakt depends on none. Link takt::torch and
+// that libtorch. docs/torch.md describes the regions.
 #include <takt/detail/torch_observer.hpp>
 #include <takt/error.hpp>
 #include <takt/key.hpp>
@@ -12,7 +12,7 @@
 
 #include <ATen/record_function.h>
 
-// The headers that a libtorch for GPUs has beside those that each one has.
+// Headers that only a libtorch for GPUs has.
 #if __has_include(<c10/hip/impl/hip_cmake_macros.h>)
 #include <takt/backends/hip.hpp>
 
@@ -31,52 +31,52 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// The stream on which libtorch puts the work of the calling thread, for a Scope: `takt::Scope s(takt::Forward,
-/// takt::torch_stream())`. Where libtorch is built for no GPU, or finds none, it is no stream, and a region has host
-/// time alone. Libtorch's stream 0 is the legacy one, however this translation unit is compiled. Never throws. Any
-/// thread. Asks libtorch for the device, which initialises CUDA or HIP: not in a process that forks before it uses it.
+/// Returns the stream on which libtorch puts the calling thread's work, for a Scope: `takt::Scope s(takt::Forward,
+/// takt::torch_stream())`. If libtorch is built for no GPU or finds none, the result is no stream and the region has
+/// only host time. Libtorch's stream 0 is the legacy one, regardless of how this translation unit is compiled. Never
+/// throws. Any thread. Queries libtorch for the device, which initializes CUDA or HIP: do not call it before a fork.
 inline StreamRef torch_stream() noexcept {
 #if __has_include(<c10/hip/impl/hip_cmake_macros.h>)
   try {
     if (c10::hip::device_count() > 0) {
       return StreamTraits<ihipStream_t*>::ref(c10::hip::getCurrentHIPStream().stream(), detail::LegacyStreams{});
     }
-  } catch (...) {  // libtorch has said why at the first use of the device
+  } catch (...) {  // libtorch reported the reason at the first use of the device
   }
 #elif __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)
   try {
     if (c10::cuda::device_count() > 0) {
       return StreamTraits<CUstream_st*>::ref(c10::cuda::getCurrentCUDAStream().stream(), detail::LegacyStreams{});
     }
-  } catch (...) {  // libtorch has said why at the first use of the device
+  } catch (...) {  // libtorch reported the reason at the first use of the device
   }
 #endif
   return {};
 }
 
-/// What TorchOps samples.
+/// Options of TorchOps.
 struct TorchOpsOptions {
-  std::uint32_t every = 50;  ///< one step in so many of all threads that use it, the first one included; 1 or more
-  unsigned depth = 1;        ///< operators inside each other that are regions; 1: those that the program calls itself
-  /// That are told apart in the process, 1 024 at most; more are "(further operators)". Of several TorchOps the one
-  /// with the most decides.
+  std::uint32_t every = 50;  ///< samples one step in this many of all threads, starting with the first (>= 1)
+  unsigned depth = 1;        ///< maximum nesting of operators as regions; 1: only those that the program calls itself
+  /// Maximum number of distinct operator names in the process (<= 1,024); the rest are "(further operators)". The
+  /// largest value of all TorchOps applies.
   std::uint32_t names = 256;
 };
 
-/// The calls of one collective of c10d in sampled steps, by the name that its process group gives it; by that of
-/// libtorch's dispatcher, such as "c10d::allreduce_", where the group gives none. Each call counts once, at any depth.
+/// Calls of one c10d collective in sampled steps, under the name from its process group or, if that gives none, from
+/// libtorch's dispatcher, such as "c10d::allreduce_". Each call counts once, at any depth.
 struct TorchCollective {
   std::string name;  ///< such as "nccl:all_reduce"
   std::uint64_t calls = 0;
-  std::uint64_t input_bytes = 0;  ///< of the tensors that libtorch tells, on this rank
-  /// Calls whose bytes libtorch did not tell: of a tensor without, of a process group that tells nothing ("c10d::"),
-  /// and to a program that is compiled without NDEBUG where libtorch was compiled with it.
+  std::uint64_t input_bytes = 0;  ///< bytes of the input tensors on this rank that libtorch reports
+  /// Calls without bytes from libtorch: tensors without bytes, process groups that report none ("c10d::"), and programs
+  /// compiled without NDEBUG for a libtorch compiled with it.
   std::uint64_t without_bytes = 0;
 };
 
 #if TAKT_ENABLED
 
-/// Operators of libtorch as regions, in one step of `every`, inside the region that is open where they begin:
+/// Times libtorch operators as regions, in one step of `every`, inside the region that is open at their start:
 ///
 ///     takt::TorchOps ops;
 ///     for (...) {
@@ -85,12 +85,12 @@ struct TorchCollective {
 ///       ...
 ///     }
 ///
-/// Where autograd works on threads of its own, its nodes are inside a region Backward there. Other steps cost nothing.
-/// Any number in a process; any thread. Threads that train beside each other have one each: `every` counts the steps of
-/// all threads together, and threads that take turns may get very different shares of the samples.
+/// On autograd's own threads, its nodes are inside a region Backward. Other steps cost nothing. Any number in a
+/// process; any thread. Give each of several training threads its own TorchOps: `every` counts the steps of all threads
+/// together, so threads that take turns may get very different shares of the samples.
 class TorchOps {
  public:
-  /// \throws takt::Error where an option is 0.
+  /// \throws takt::Error if an option is 0.
   explicit TorchOps(const TorchOpsOptions& options = {}) : options_(options) {
     if (options.every == 0 || options.depth == 0 || options.names == 0) {
       throw Error("takt: TorchOpsOptions: every, depth and names are 1 or more");
@@ -100,10 +100,10 @@ class TorchOps {
   TorchOps(const TorchOps&) = delete;
   TorchOps& operator=(const TorchOps&) = delete;
 
-  /// One step, from here to the end of the block. Inside another one, also of a thread whose state libtorch has given
-  /// to this one, it does nothing. Never throws; where libtorch takes no observer, or 256 steps are sampled at the
-  /// time, it is not sampled, and counts as missed. May outlive the TorchOps. On the thread that trains; ends on the
-  /// thread on which it began.
+  /// One step, from here to the end of the block. Does nothing inside another one, including one of a thread whose
+  /// state libtorch passed to this thread. Never throws. If libtorch accepts no observer, or 256 steps are being
+  /// sampled, the step is not sampled and counts as missed. May outlive the TorchOps. Use it on the training thread; it
+  /// must end on the thread on which it started.
   class [[nodiscard]] Step {
    public:
     [[nodiscard]] explicit Step(TorchOps& ops) noexcept {
@@ -117,7 +117,7 @@ class TorchOps {
     Step& operator=(const Step&) = delete;
     static void* operator new(std::size_t) = delete;
 
-    /// Whether operators are regions in this step.
+    /// Returns true if operators are regions in this step.
     bool sampled() const noexcept { return sampled_; }
 
    private:
@@ -133,7 +133,7 @@ class TorchOps {
         functions.scopes({RecordScope::FUNCTION, RecordScope::BACKWARD_FUNCTION});
         functions_ = at::addThreadLocalCallback(functions);
         at::RecordFunctionCallback scopes(detail::begin_torch, detail::end_torch);
-        scopes.scopes({RecordScope::USER_SCOPE}).needsInputs(true);  // costs only these what it costs
+        scopes.scopes({RecordScope::USER_SCOPE}).needsInputs(true);  // only these callbacks pay for inputs
         scopes_ = at::addThreadLocalCallback(scopes);
       } catch (...) {
         detail::torch_missed.fetch_add(1, std::memory_order_relaxed);
@@ -151,7 +151,7 @@ class TorchOps {
       for (const at::CallbackHandle handle : {functions_, scopes_}) {
         try {
           if (handle != at::INVALID_CALLBACK_HANDLE) { at::removeCallback(handle); }
-        } catch (...) {  // the program has removed all: it is gone
+        } catch (...) {  // the program has removed all callbacks, this one too
         }
       }
     }
@@ -162,7 +162,7 @@ class TorchOps {
     bool sampled_ = false;
   };
 
-  /// The collectives of all sampled steps of the process so far. Any thread.
+  /// Returns the collectives of all sampled steps of the process so far. Any thread.
   static std::vector<TorchCollective> collectives() {
     std::vector<TorchCollective> all;
     detail::torch_names.for_each([&](const detail::TorchName& name) {
@@ -174,7 +174,8 @@ class TorchOps {
     });
     return all;
   }
-  /// Operators without memory for their region, and steps that should have been sampled, in the process. Any thread.
+  /// Returns the number of operators without memory for their region, and of steps that should have been sampled, in
+  /// the process. Any thread.
   static std::uint64_t missed() noexcept { return detail::torch_missed.load(std::memory_order_relaxed); }
 
  private:

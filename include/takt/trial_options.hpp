@@ -15,22 +15,22 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// What trials (takt/trials.hpp) may be told about batches of type B. Specialise it with any of
+/// Facts about batches of type B for trials (takt/trials.hpp). Specialize it with any of
 ///
-///     static std::int64_t items(const B&);        // how many samples are in it
-///     static const char* place(const B&);         // where its data lie: "host", "device"; static storage
-///     static B again(const B&);                   // the same batch once more, in place of its copy
+///     static std::int64_t items(const B&);        // number of samples in it
+///     static const char* place(const B&);         // location of its data: "host", "device"; static storage
+///     static B again(const B&);                   // the same batch once more, instead of a copy
 ///
-/// A pointer to a batch, or an optional, is asked about what it holds.
+/// For a pointer or an optional, the traits of the batch in it apply.
 template <class B, class = void>
 struct BatchTraits {};
 
 namespace detail {
 
-/// What is known of a batch.
+/// Known facts about a batch.
 struct BatchFacts {
-  std::int64_t items = 0;       ///< 0: not known
-  const char* place = nullptr;  ///< nullptr: not known
+  std::int64_t items = 0;       ///< 0: unknown
+  const char* place = nullptr;  ///< nullptr: unknown
 };
 
 template <template <class> class Check, class B, class = void>
@@ -62,7 +62,7 @@ BatchFacts facts_of(const B& batch) {
   }
 }
 
-/// What an optional holds, or the batch itself.
+/// Returns the content of an optional, or the batch itself.
 template <class B>
 struct HeldBatch {
   using Type = B;
@@ -72,13 +72,13 @@ struct HeldBatch<std::optional<B>> {
   using Type = B;
 };
 
-/// Whether a batch can be had once more.
+/// True if a batch can be produced again.
 template <class B>
 inline constexpr bool can_be_again = TellsOfBatch<BatchAgain, B>::value || std::is_copy_constructible_v<B> ||
                                      (!std::is_same_v<typename HeldBatch<B>::Type, B> &&
                                       TellsOfBatch<BatchAgain, typename HeldBatch<B>::Type>::value);
 
-/// The same batch once more. REQUIRES: can_be_again<B>.
+/// Returns the same batch once more. REQUIRES: can_be_again<B>.
 template <class B>
 B again_of(const B& batch) {
   using Held = typename HeldBatch<B>::Type;
@@ -93,36 +93,36 @@ B again_of(const B& batch) {
 
 }  // namespace detail
 
-/// Which trials run, and how (takt/trials.hpp). from_env() starts from the variables in brackets; what is set in code
-/// wins. Functions are called on the thread of the loop, and may throw.
+/// Options of trials (takt/trials.hpp). from_env() reads the variables in brackets; values set in code win. Functions
+/// are called on the thread of the loop and may throw.
 struct TrialOptions {
   bool io = false;         ///< [TAKT_TRIALS=io,synthetic,full, or some of them, or all] the loader alone
-  bool synthetic = false;  ///< [TAKT_TRIALS] the body alone, with the first batch again and again
+  bool synthetic = false;  ///< [TAKT_TRIALS] the body alone, with the first batch repeated
   bool full = false;       ///< [TAKT_TRIALS] both
-  int steps = 100;         ///< [TAKT_TRIALS_STEPS] of one trial at most, 1 to 100 000
-  /// [TAKT_TRIALS_SECONDS] a trial begins no step after so long, up to 24 h; 0: however long. In a run of several
-  /// ranks only the steps count, as ranks that take different numbers of steps would wait for each other.
+  int steps = 100;         ///< [TAKT_TRIALS_STEPS] maximum steps of one trial, 1 to 100,000
+  /// [TAKT_TRIALS_SECONDS] Time limit of a trial, up to 24 h: no step starts later. 0: no limit. With several ranks
+  /// only the steps limit a trial, because ranks with different numbers of steps would wait for each other.
   std::chrono::milliseconds time_limit = std::chrono::seconds(10);
-  /// [TAKT_TRIALS_GO_ON=0|1] the loop goes on after the trials, instead of ending. Where these are cut off it ends all
-  /// the same.
+  /// [TAKT_TRIALS_GO_ON=0|1] The loop continues after the trials instead of ending. If the trials are cut off, it ends
+  /// anyway.
   bool go_on = false;
 
-  /// Has the loader begin again when its data end, so that another pass can be taken of a range, or of what is pulled.
-  /// Not needed for a range whose iterators are forward iterators.
+  /// Restarts the loader when its data end, for another pass over a range or pull function. Not needed for a range with
+  /// forward iterators.
   std::function<void()> reset;
-  std::function<void()> save;     ///< before the trials: weights, random state, the place of the loader
-  std::function<void()> restore;  ///< after them, where the loop goes on: puts all of it back
-  /// Waits at the end of each trial for what the loop has left to devices. Not needed for streams that regions have.
+  std::function<void()> save;     ///< called before the trials: saves weights, random state and loader position
+  std::function<void()> restore;  ///< called after them if the loop continues: restores all of it
+  /// Waits at the end of each trial for work that the loop left on devices. Not needed for streams of regions.
   std::function<void()> wait;
-  std::function<void()> barrier;  ///< before each trial, so that those of all ranks run at once
+  std::function<void()> barrier;  ///< called before each trial, so that all ranks run it at once
 
-  std::int64_t items = 0;   ///< samples in a batch; 0: as takt::BatchTraits or the items() of Batch regions tell
-  std::string batch_place;  ///< where the data of a batch lie, if you know: "host", "device"
+  std::int64_t items = 0;   ///< samples per batch; 0: from takt::BatchTraits or the items() of Batch regions
+  std::string batch_place;  ///< location of a batch's data, if you know it: "host", "device"
 
   bool any() const noexcept { return io || synthetic || full; }
 
-  /// The defaults, changed by the environment. A value that is not understood is reported once with the values that
-  /// are, and left at its default.
+  /// Returns the defaults, overridden by the environment. An invalid value is reported once, with the valid values, and
+  /// ignored.
   TAKT_EXPORT static TrialOptions from_env();
 };
 

@@ -17,9 +17,9 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// For batches that can be had once only: SYNTHETIC is left out.
+/// For batches that cannot be produced again: skips SYNTHETIC.
 struct NoSynthetic {};
-/// The same as a value: takt::trials(session, loader, takt::no_synthetic).
+/// Same as a value: takt::trials(session, loader, takt::no_synthetic).
 inline constexpr NoSynthetic no_synthetic;
 
 TAKT_END_NAMESPACE
@@ -28,43 +28,43 @@ TAKT_END_NAMESPACE
 
 TAKT_BEGIN_NAMESPACE
 
-/// Is the loader or the model the limit? Around the loader of a training loop:
+/// Finds out if the loader or the model limits a training loop. Put it around the loader:
 ///
 ///     for (auto&& batch : takt::trials(session, loader)) { step(batch); }
 ///
-/// Without TAKT_TRIALS (or options) that is the loop itself. With it the loop runs trials: SYNTHETIC, the body with the
-/// first batch again and again; IO, the loader alone; FULL, both. Each has one trial to warm up and three measured
-/// ones. Then the loop ends as if the data had ended, unless TrialOptions::go_on. Results are in Snapshot::trials,
-/// trials.json and, on rank 0, on stdout. What is recorded meanwhile is in no figure of the run. docs/trials.md has the
-/// rules. A process runs trials in one loop at a time, and once: later loops with takt::trials() end at once, or with
-/// go_on are loops without, unless its trials were cut off.
-/// \param loader what a range-based for takes. Of an lvalue a reference is held, anything else is moved in.
-/// \throws takt::Error, when the loop begins, for options that cannot be.
+/// Without TAKT_TRIALS (or options) this is the plain loop. Otherwise the loop runs trials: SYNTHETIC, the body with
+/// the first batch repeated; IO, the loader alone; FULL, both. Each has one warm-up trial and three measured ones. Then
+/// the loop ends as if the data had ended, unless TrialOptions::go_on is set. Results are in Snapshot::trials,
+/// trials.json and, on rank 0, on stdout. Data recorded meanwhile are excluded from the run's statistics.
+/// docs/trials.md has the rules. A process runs trials once, in one loop. Later loops with takt::trials() end at once;
+/// with go_on they are plain loops, unless the trials were cut off.
+/// \param loader anything that a range-based for takes. An lvalue is held by reference, anything else is moved in.
+/// \throws takt::Error at the start of the loop, for invalid options.
 template <class Range>
 detail::TrialRange<Range, true> trials(const Session& session, Range&& loader,
                                        TrialOptions options = TrialOptions::from_env()) {
   return {session, std::forward<Range>(loader), std::move(options)};
 }
-/// The same without SYNTHETIC.
+/// Same, without SYNTHETIC.
 template <class Range>
 detail::TrialRange<Range, false> trials(const Session& session, Range&& loader, NoSynthetic,
                                         TrialOptions options = TrialOptions::from_env()) {
   return {session, std::forward<Range>(loader), std::move(options)};
 }
 
-/// The same for a loop that pulls its batches:
+/// Same, for a loop that pulls its batches:
 ///
 ///     {
 ///       auto trials = takt::trials(session);
 ///       while (auto batch = trials.next([&] { return loader.next(); })) { step(*batch); }
 ///     }
 ///
-/// Where the loop is left by break, its trials end with the object and not before: what is recorded until then is in no
-/// figure of the run. So it has a scope of its own, with the loop.
+/// After a break, the trials end only with the object: data recorded until then are excluded from the run's statistics.
+/// So give it a scope of its own, with the loop.
 inline detail::TrialPull<true> trials(const Session& session, TrialOptions options = TrialOptions::from_env()) {
   return {session, std::move(options)};
 }
-/// The same without SYNTHETIC.
+/// Same, without SYNTHETIC.
 inline detail::TrialPull<false> trials(const Session& session, NoSynthetic,
                                        TrialOptions options = TrialOptions::from_env()) {
   return {session, std::move(options)};
@@ -76,7 +76,7 @@ TAKT_END_NAMESPACE
 
 TAKT_BEGIN_OFF_NAMESPACE
 
-/// Compiled out: hands on what is pulled.
+/// Compiled out: returns the pulled batch.
 class TrialPull {
  public:
   template <class Pull>
@@ -85,7 +85,7 @@ class TrialPull {
   }
 };
 
-/// Compiled out: the loader itself.
+/// Compiled out: returns the loader itself.
 template <class Range, class... Options,
           std::enable_if_t<!std::is_same_v<std::decay_t<Range>, TrialOptions> &&
                                !std::is_same_v<std::decay_t<Range>, NoSynthetic>,

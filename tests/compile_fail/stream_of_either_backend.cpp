@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The default stream where it may be CUDA's or HIP's.
-// expect: takt: this is a stream of CUDA and one of HIP
+// expect: takt: ambiguous stream, CUDA or HIP
 // expect: takt/backends/cuda\.hpp
 // expect: takt/backends/hip\.hpp
 #include <takt/backends/cuda.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // SYNTHETIC gives one batch to many steps, and a batch that is given by value and cannot be copied is gone after one.
-// expect: takt: SYNTHETIC gives one batch to many steps, and this loader gives batches by value that cannot be copied
-// expect: leave SYNTHETIC out: takt::trials\(session, loader, takt::no_synthetic\)
+// expect: takt: SYNTHETIC repeats one batch, but this loader returns batches by value that cannot be copied
+// expect: skip SYNTHETIC: takt::trials\(session, loader, takt::no_synthetic\)
 #include <takt/trials.hpp>
 
 #include <memory>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The same of a batch that is pulled.
-// expect: takt: SYNTHETIC gives one batch to many steps, and what is pulled cannot be copied
-// expect: leave SYNTHETIC out: takt::trials\(session, takt::no_synthetic\)
+// expect: takt: SYNTHETIC repeats one batch, but the pulled value cannot be copied
+// expect: skip SYNTHETIC: takt::trials\(session, takt::no_synthetic\)
 #include <takt/trials.hpp>
 
 #include <memory>

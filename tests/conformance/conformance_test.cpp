@@ -101,7 +101,7 @@ TEST_CASE("the suite notices a backend that breaks its contract") {
   CHECK(names(takt::check_conformance(never), "ready once the work has finished"));
   FaultyDriver contradicts(Faulty::Fault::contradicts);
   CHECK(takt::check_conformance(contradicts) ==
-        std::vector<std::string>(2, "elapsed() answers the same as one of several questions"));
+        std::vector<std::string>(2, "elapsed() returns the same result as part of a query batch"));
 }
 
 TEST_CASE("types that are no backend are told apart") {

@@ -303,16 +303,16 @@ TEST_CASE("exporter conformance: the suite notices each fault", "[timed]") {
   CHECK(found(Fault::loses) == "each row arrives once, in order");
   CHECK(found(Fault::repeats) == "each row arrives once, in order");
   CHECK(found(Fault::reorders) == "each row arrives once, in order");
-  CHECK(found(Fault::drops) == "nothing is dropped while the place takes all");
+  CHECK(found(Fault::drops) == "nothing is dropped while the destination accepts data");
   CHECK(found(Fault::throws_in_an_outage) == "no call throws");
-  CHECK(found(Fault::claims_to_deliver) == "what was answered ok has arrived where shutdown() says that all has");
-  CHECK(found(Fault::repeats_after_an_outage) == "what was answered ok has arrived where shutdown() says that all has");
+  CHECK(found(Fault::claims_to_deliver) == "data answered with ok have arrived if shutdown() returns true");
+  CHECK(found(Fault::repeats_after_an_outage) == "data answered with ok have arrived if shutdown() returns true");
   CHECK(found(Fault::begins_late) == "begin() returns within a second");
-  CHECK(found(Fault::flushes_late) == "flush() keeps to its deadline");
-  CHECK(found(Fault::shuts_down_late) == "shutdown() keeps to its deadline");
-  CHECK(found(Fault::has_nothing_to_flush) == "flush() before the first snapshot has nothing to send, and says so");
+  CHECK(found(Fault::flushes_late) == "flush() meets its deadline");
+  CHECK(found(Fault::shuts_down_late) == "shutdown() meets its deadline");
+  CHECK(found(Fault::has_nothing_to_flush) == "flush() before the first snapshot has nothing to send and returns true");
   CHECK(found(Fault::wants_rows) == "a run in which nothing was recorded is delivered");
   CHECK(found(Fault::sends_again_in_flush) == "two calls of flush() send nothing twice");
-  CHECK(found(Fault::sends_after_the_end) == "what comes after shutdown() changes nothing");
-  CHECK(found(Fault::chokes_on_a_name) == "no name of the user's loses a row");
+  CHECK(found(Fault::sends_after_the_end) == "calls after shutdown() change nothing");
+  CHECK(found(Fault::chokes_on_a_name) == "unusual names cause no dropped rows");
 }

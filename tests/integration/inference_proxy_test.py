@@ -81,7 +81,7 @@ class InferenceProxy(rig.Case):
 
     def assert_exposed(self, out, slack_ms):
         """What lies beyond the slack time, from the steps."""
-        count, longer, exposed = re.search(r"of (\d+) cycles after warm-up (\d+) took longer .*; (\S+) ms a cycle", out).groups()
+        count, longer, exposed = re.search(r"(\d+) cycles after warm-up; (\d+) exceeded .*; (\S+) ms per cycle", out).groups()
         taken = [float(row["host_ns"]) / 1e6 for row in self.steps() if row["path"] == "Batch/Inference" and row["warmup"] == "0"]
         self.assertEqual(int(count), len(taken))
         self.assertEqual(int(longer), sum(ms > slack_ms for ms in taken))

@@ -15,8 +15,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The batch of SYNTHETIC, given again as what `*iterator` is. A reference is given again itself: the loader is not
-/// asked for another batch meanwhile.
+/// SYNTHETIC's batch, repeated with the type of `*iterator`. A reference is repeated as it is: the loader is not asked
+/// for another batch meanwhile.
 template <class Reference>
 class KeptBatch {  // by value, or by rvalue reference: a copy each time
   using Batch = std::remove_cv_t<std::remove_reference_t<Reference>>;
@@ -41,7 +41,7 @@ class KeptBatch {  // by value, or by rvalue reference: a copy each time
 
  private:
   std::optional<Batch> batch_;
-  std::optional<Batch> given_;  // where a reference to a copy leads
+  std::optional<Batch> given_;  // target of a reference to a copy
 };
 
 template <class Batch>

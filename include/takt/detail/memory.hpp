@@ -11,7 +11,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How much memory recording may still take. Any thread.
+/// Memory that recording may still allocate. Any thread.
 class MemoryBudget {
  public:
   explicit constexpr MemoryBudget(std::size_t limit) noexcept : limit_(limit) {}
@@ -37,7 +37,7 @@ class MemoryBudget {
   std::atomic<std::size_t> refused_{0};
 };
 
-/// A new T, or nullptr where the budget or the memory is spent.
+/// Returns a new T, or nullptr if the budget or the memory is exhausted.
 template <class T>
 T* allocate(MemoryBudget* budget) noexcept {
   if (budget != nullptr && !budget->take(sizeof(T))) { return nullptr; }
@@ -57,9 +57,9 @@ void deallocate(T* object, MemoryBudget* budget) noexcept {
   if (budget != nullptr) { budget->give(sizeof(T)); }
 }
 
-/// A number with one writer and any readers. Copies like a plain integer; on x86-64 both directions are plain moves.
-/// The store is a release and the load an acquire so that a reader between two looks at a node's version cannot
-/// see a field newer than the version it saw first: each load of get() pairs with the store of set() that it reads.
+/// A number with one writer and any number of readers. Copies like a plain integer; on x86-64 both directions are plain
+/// moves. Each load of get() (acquire) pairs with the store of set() (release) that it reads: a reader between two
+/// reads of a node's version sees no field newer than the first version it read.
 template <class T>
 class Relaxed {
  public:
@@ -78,7 +78,8 @@ class Relaxed {
   TAKT_ALWAYS_INLINE void set(T value) noexcept { __atomic_store(&value_, &value, __ATOMIC_RELEASE); }
   /// Writer only.
   TAKT_ALWAYS_INLINE void add(T value) noexcept { set(static_cast<T>(value_ + value)); }
-  /// Writer only. A plain load, which compilers may make part of another instruction: it races with nobody's store.
+  /// Writer only. A plain load, which compilers may merge into another instruction: no other thread stores
+  /// concurrently.
   TAKT_ALWAYS_INLINE T own() const noexcept { return value_; }
 
  private:
@@ -87,10 +88,10 @@ class Relaxed {
 
 using Counter = Relaxed<std::uint64_t>;
 
-/// Where sums of times, items and bytes stay when they get there: signed numbers of 64 bits hold it, too.
+/// Sums of times, items and bytes saturate here; the value also fits int64_t.
 inline constexpr std::uint64_t kMaxSum = ~std::uint64_t{0} >> 1U;
 
-/// The sum of such a one and any number, which does not pass kMaxSum. Any order of adding up gives the same.
+/// Returns the saturated sum of `sum` (at most kMaxSum) and any number. Any order of addition gives the same result.
 constexpr std::uint64_t bounded_sum(std::uint64_t sum, std::uint64_t more) noexcept {
   const std::uint64_t both = sum + (more < kMaxSum ? more : kMaxSum);
   return both < kMaxSum ? both : kMaxSum;

@@ -13,54 +13,54 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A key as a tree sees it: the key's number in the process's tree, its hash in a Timer's own.
+/// A key as a tree stores it: its number in the process's tree, its hash in a Timer's own tree.
 using TreeKey = std::uint64_t;
-inline constexpr TreeKey kNotUsual = ~TreeKey{0};  ///< no key is this one
+inline constexpr TreeKey kNotUsual = ~TreeKey{0};  ///< no key has this value
 
-/// What a region means beyond its own time.
+/// Meaning of a region beyond its own time.
 enum class Role : std::uint8_t {
   plain,
-  epoch,     ///< throughput leaves out the pause around its begin and end
+  epoch,     ///< throughput excludes the pause around its start and end
   batch,     ///< outermost ones are steps
-  overflow,  ///< takes what has no place of its own
+  overflow,  ///< receives regions without a place of their own
 };
 
-/// One region at one place in the call tree of one thread. The owning thread writes; any thread may read the fields
-/// that are Relaxed or Summary, between two reads of `version` that give the same even number.
+/// One region at one place in one thread's call tree. The owning thread writes. Any thread may read the fields that are
+/// Relaxed or Summary, between two reads of `version` that return the same even number.
 struct alignas(64) Node {
-  // The first line is all that a call of a warm region writes, apart from one histogram bucket.
-  Counter version;   ///< twice the position after the event last folded in; odd while being written
-  Counter inner_ns;  ///< of its time, what regions inside it covered
+  // A call of a warm region writes only the first line and one histogram bucket.
+  Counter version;   ///< twice the position after the event last folded in; odd during a write
+  Counter inner_ns;  ///< part of its time that inner regions covered
   Summary host;
 
   std::atomic<Summary*> device{nullptr};
   Counter items, bytes, skipped, device_pending, device_lost;
-  Counter never_ended;  ///< calls given up (docs/decisions/0049-the-innermost-one.md)
+  Counter never_ended;  ///< expired calls (docs/decisions/0049-the-innermost-one.md)
 
   TreeKey key = 0;          ///< constant once published
   Role role = Role::plain;  ///< constant once published
   Node* parent = nullptr;   ///< constant once published; nullptr for the root
   std::uint32_t index = 0;  ///< constant once published: order of creation, parents first
 
-  // Owning thread only. Guesses: what was opened here last, and which sibling was opened after this node last time;
-  // never nullptr in a tree. `usual_key` is the key of a node without a role that was called before, so that one
-  // comparison tells that the guess is right and that there is no more to do.
+  // Owning thread only. Guesses: the region last opened here, and the sibling last opened after this node; never
+  // nullptr in a tree. `usual_key` is the key of a node without a role that was called before: one comparison confirms
+  // the guess and shows that no further work is needed.
   TreeKey usual_key = kNotUsual;
   Node* last_child = nullptr;
   Node* next_guess = nullptr;
-  // What ended here but began on another thread: in the summary, in no row, and no Batch begun here. Stands
-  // beside the guesses: rows read it, and so touch one line more than the first.
+  // Calls that ended here but started on another thread: in the summary, in no row, and not counted as a Batch. Placed
+  // next to the guesses, so that rows read only one line besides the first.
   Counter away_calls;
   std::uint64_t away_ns = 0;   ///< owning thread only
   Relaxed<bool> called;        ///< a call has ended
-  std::uint64_t given_ns = 0;  ///< owning thread only: of its time, durations that were given; they have no self time
+  std::uint64_t given_ns = 0;  ///< owning thread only: part of its time from given durations; they have no self time
   // For rows; owning thread only.
   std::uint8_t column = 0;   ///< 1-based column of this path in its Batch's rows, 0: none
-  void* series = nullptr;    ///< of a Batch node: its rows
-  bool missed_rows = false;  ///< of a Batch node: steps ended while there was no room for rows
+  void* series = nullptr;    ///< rows of a Batch node
+  bool missed_rows = false;  ///< Batch node: steps ended while its rows were full
 
-  /// Time in which this was the innermost open region; 0 where the total is at its end. Of a node that no thread
-  /// writes meanwhile.
+  /// Returns the time in which this was the innermost open region; 0 if the total has saturated. No thread may write
+  /// the node meanwhile.
   std::uint64_t self_ns() const noexcept { return host.is_full() ? 0 : host.total_ns() - inner_ns.get(); }
 
   TAKT_ALWAYS_INLINE void begin_write(std::uint64_t position) noexcept { version.set(2 * position + 1); }
@@ -75,7 +75,7 @@ class NodeTable {
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
 
-  /// nullptr if there is none.
+  /// Returns the node, or nullptr.
   TAKT_COLD Node* find(const Node* parent, TreeKey key) const noexcept {
     if (size_ == 0) { return nullptr; }
     for (std::size_t at = first_place(parent, key); place_[at] != nullptr; at = (at + 1) & (size_ - 1)) {
@@ -83,17 +83,17 @@ class NodeTable {
     }
     return nullptr;
   }
-  /// Makes room for so many nodes in all, of memory of `budget`. False, and nothing done, where there is none.
+  /// Reserves capacity for `nodes` in all from `budget`. Returns false, unchanged, if memory runs out.
   TAKT_COLD bool reserve(std::uint32_t nodes, MemoryBudget* budget) noexcept {
     return nodes <= size_ / 2 || grow(size_ == 0 ? kFirstSize : size_ * 2, budget);
   }
-  /// There must be room.
+  /// Inserts a node; needs reserved capacity.
   void insert(Node* node) noexcept {
     std::size_t at = first_place(node->parent, node->key);
     while (place_[at] != nullptr) { at = (at + 1) & (size_ - 1); }
     place_[at] = node;
   }
-  /// Forgets the nodes, and keeps the room.
+  /// Removes all nodes, and keeps the capacity.
   void clear() noexcept {
     for (std::size_t at = 0; at < size_; ++at) { place_[at] = nullptr; }
   }
@@ -128,32 +128,32 @@ class NodeTable {
   std::size_t size_ = 0;
 };
 
-inline constexpr unsigned kMaxDepth = 64;  ///< keys in a path, and open regions until more room is made
+inline constexpr unsigned kMaxDepth = 64;  ///< keys in a path, and open regions before the stack grows
 
-/// An open region on the stack of a thread. The lowest is none, but the thread itself: what its child_ns holds is
-/// covered by regions.
+/// An open region on a thread's stack. The lowest frame is the thread itself: its child_ns is the time that regions
+/// cover.
 struct OpenFrame {
-  static constexpr std::uint32_t kStep = 1U << 24U;       ///< a step has ended since something around it did
-  static constexpr std::uint32_t kTaken = 1U << 28U;      ///< given up, and its owner knows
-  static constexpr std::uint32_t kLeft = 1U << 29U;       ///< it has outlived what it began in; nothing begins in it
+  static constexpr std::uint32_t kStep = 1U << 24U;       ///< a step ended since a region around this one did
+  static constexpr std::uint32_t kTaken = 1U << 28U;      ///< expired, and its owner knows
+  static constexpr std::uint32_t kLeft = 1U << 29U;       ///< it has outlived its parent; nothing starts inside it
   static constexpr std::uint32_t kRole = 1U << 30U;       ///< its end means more than its time
-  static constexpr std::uint32_t kDiscarded = 1U << 31U;  ///< its length would be wrong; count it only
-  static constexpr std::uint32_t kTooDeep = kStep - 1;    ///< the id of the frame that stands for all without room
+  static constexpr std::uint32_t kDiscarded = 1U << 31U;  ///< its length is invalid; count it only
+  static constexpr std::uint32_t kTooDeep = kStep - 1;    ///< id of the shared frame of all regions beyond the capacity
 
   Relaxed<Node*> node;
   Counter begin_ns;
   Counter child_ns;  ///< covered by regions that were above this one
-  /// The region's id, and flags, so that one comparison tells that an end is in order and nothing special.
+  /// The region's id and flags: one comparison confirms an in-order end without special cases.
   Relaxed<std::uint32_t> id_flags;
-  /// While there are frames with kLeft, of those without: the frame that it began in (Tree::innermost_now).
+  /// While some frames have kLeft, for those without: the parent frame (Tree::innermost_now).
   Relaxed<std::uint32_t> outer;
 
   std::uint32_t id() const noexcept { return id_flags.get() & (kStep - 1); }
   bool discarded() const noexcept { return has(kDiscarded); }
   bool has(std::uint32_t flag) const noexcept { return (id_flags.get() & flag) != 0; }
   void set(std::uint32_t flag) noexcept { id_flags.set(id_flags.own() | flag); }
-  /// Owner: that of the frame above it, as the one at `removed` is taken out. Of up to 3 968: no load may wait for the
-  /// one before it, as one that acquires would.
+  /// Owner: copies the frame above when the one at `removed` is taken out. Runs for up to 3,968 frames, so no load may
+  /// wait for the previous one, as an acquire does.
   void become(const OpenFrame& above, std::uint32_t removed) noexcept {
     node.set(above.node.own());
     begin_ns.set(above.begin_ns.own());
@@ -164,10 +164,10 @@ struct OpenFrame {
   }
 };
 
-/// Regions that are open without a frame of their own. One thread writes; any thread reads.
+/// Open regions without a frame of their own. One thread writes; any thread reads.
 struct TooDeep {  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming): of the copy clang makes up
   Counter count;
-  Relaxed<unsigned> known;  // of these, those whose ids are kept
+  Relaxed<unsigned> known;  // number of these with a stored id
   Relaxed<std::uint32_t> id[kMaxDepth];
   TAKT_COLD void add(std::uint32_t started) noexcept {
     const unsigned last = known.own();
@@ -177,7 +177,8 @@ struct TooDeep {  // NOLINT(bugprone-reserved-identifier,readability-identifier-
     }
     count.add(1);
   }
-  /// One has ended. False if it is none of them; one whose id is not kept stands for any other.
+  /// Removes an ended region. Returns false if it is none of them; a region without a stored id matches any other such
+  /// region.
   TAKT_COLD bool remove(std::uint32_t ended) noexcept {
     const unsigned last = known.own();
     if (holds(ended)) {
@@ -198,27 +199,26 @@ struct TooDeep {  // NOLINT(bugprone-reserved-identifier,readability-identifier-
   }
 };
 
-/// The kinds of losses: what figures do not contain, or contain in part, and what was done wrongly. Counted by kind
-/// and key.
+/// Kinds of dropped or partial data and of misuse, counted by kind and key.
 enum class LossKind : std::uint8_t {
-  end_without_start,  ///< an end that no open region of this thread matches
-  never_ended,        ///< a region that was given up, or still open when its thread ended
-  ended_elsewhere,    ///< a region ended on another thread than it began on: allowed, without self time
+  end_without_start,  ///< an end that matches no open region of this thread
+  never_ended,        ///< a region that expired, or was still open when its thread ended
+  ended_elsewhere,    ///< a region that ended on another thread than it started on: allowed, without self time
   clock_changed,      ///< a region open while the clock was replaced; not timed
-  overflow,           ///< a region without room in the tree: beyond 64 deep, 4 096 paths, or the memory
+  overflow,           ///< a region beyond the tree's limits: 64 levels, 4,096 paths, or the memory
   bad_amount,         ///< items() or bytes() of 0 or less
-  device_skipped,     ///< no room, or no mark, for a device span
-  device_failed,      ///< a device span that its backend could not give
-  device_unresolved,  ///< a device span that had not finished when the run ended
-  graph_missed,       ///< a device span of a graph that was replayed again before it could be read
-  step_at_end,        ///< a step behind the last number that there is, which it gets, too
-  ended_late,         ///< a region that ended after it had been given up: in n and total only
-  no_place,           ///< a region beyond all that can be open, or be in a graph: not timed
+  device_skipped,     ///< no capacity, or no timestamp, for a device span
+  device_failed,      ///< a device span that its backend could not provide
+  device_unresolved,  ///< a device span that was unfinished when the run ended
+  graph_missed,       ///< a device span of a graph that was replayed again before it was read
+  step_at_end,        ///< a step after the maximum step number; it gets that number, too
+  ended_late,         ///< a region that ended after it had expired: in n and total only
+  no_place,           ///< a region beyond the maximum of open regions or graph regions: not timed
   amount_elsewhere,   ///< items() or bytes() on another thread than the region's
 };
 inline constexpr int kLossKinds = 14;
 
-/// How often each loss happened to regions of each key. One thread adds; any thread reads.
+/// Counts of each loss per key. One thread adds; any thread reads.
 class LossCounts {
  public:
   struct Count {
@@ -245,7 +245,7 @@ class LossCounts {
         return;
       }
     }
-    // The last slots are one a kind, without a name, so that the count stays whole when there are too many keys.
+    // The last slots are one per kind, without a name: the count stays complete with too many keys.
     const bool full = used >= kSlots - static_cast<unsigned>(kLossKinds) && key != 0;
     if (full) { return add(kind, 0, times); }
     Count& slot = slot_[used];

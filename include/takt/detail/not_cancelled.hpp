@@ -6,14 +6,14 @@
 
 #include <time.h>
 
-// As in <pthread.h>, all of which would otherwise come with takt.hpp.
+// As in <pthread.h>, which takt.hpp should not include.
 extern "C" int pthread_setcancelstate(int state, int* before);
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// While it lives, pthread_cancel() of this thread waits: a write or a wait in here is a place where it could be
-/// carried out, by unwinding, which a function that cannot throw turns into the end of the program.
+/// Defers pthread_cancel() of this thread during its lifetime. Writes and waits are cancellation points; cancellation
+/// unwinds, which in a noexcept function terminates the program.
 class NotCancelled {
  public:
   NotCancelled() noexcept { pthread_setcancelstate(kDisable, &before_); }
@@ -30,7 +30,7 @@ class NotCancelled {
   int before_ = 0;
 };
 
-/// Lets others run for some microseconds. For who waits, never for who records.
+/// Sleeps for some microseconds, so that other threads run. For waiting threads, never for recording ones.
 inline void rest() noexcept {
   const NotCancelled whole;
   const timespec brief{0, 20'000};

@@ -11,21 +11,21 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Regions that ended on another thread than they began on, left for the thread that they began on, which takes them
-/// at its next fold. One thread takes; any thread leaves and reads. There is room for as many as can be open; beyond
-/// the first few they stand in memory that is allocated, and freed with the whole.
+/// Regions that ended on another thread, left for the thread on which they started, which takes them at its next fold.
+/// One thread takes; any thread leaves and reads. The capacity is the maximum of open regions; beyond the first few,
+/// slots are allocated, and freed with the object.
 class Notices {
  public:
   static constexpr unsigned kFew = 128;
-  static constexpr unsigned kMax = 4096;  ///< more than can be open, but for regions too deep
+  static constexpr unsigned kMax = 4096;  ///< more than can be open, except for regions too deep
 
   struct Notice {
     std::uint32_t id = 0;
     std::uint32_t place = 0;
-    std::uint64_t ns = 0;  ///< when it ended
+    std::uint64_t ns = 0;  ///< time of its end
     bool is_before(const Notice& other) const noexcept { return ns != other.ns ? ns < other.ns : place < other.place; }
   };
-  /// Some of them, in the order of their ends.
+  /// Some notices, in the order of their ends.
   class List {
    public:
     List() noexcept = default;
@@ -36,7 +36,7 @@ class Notices {
     const Notice* begin() const noexcept { return many_ != nullptr ? many_ : few_; }
     const Notice& operator[](unsigned index) const noexcept { return begin()[index]; }
     void clear() noexcept { count_ = 0; }
-    /// False, and nothing done, where there is no memory.
+    /// Returns false, unchanged, if out of memory.
     bool add(const Notice& notice) noexcept {
       if (count_ == kFew && many_ == nullptr) {
         many_ = new (std::nothrow) Notice[kMax];
@@ -71,8 +71,8 @@ class Notices {
   Notices(const Notices&) = delete;
   Notices& operator=(const Notices&) = delete;
 
-  /// \param id not 0. False where there are too many, or no memory: the region stays open in its thread's books, and is
-  /// reported so.
+  /// \param id not 0. Returns false if full or out of memory: the region then stays open in its thread's data and is
+  ///         reported as open.
   bool leave(std::uint32_t id, std::uint64_t ns) noexcept {
     for (unsigned chunk = 0; chunk < kMax / kFew; ++chunk) {
       Chunk* const slots = chunk == 0 ? &first_ : make(more_[chunk - 1]);
@@ -85,13 +85,13 @@ class Notices {
   void read(List& list) const noexcept {
     list.clear();
     for (unsigned chunk = 0; chunk < kMax / kFew; ++chunk) {
-      // Acquire: pairs with make(), and of the id with leave_in().
+      // Acquire: pairs with make(), and for the id with leave_in().
       const Chunk* const slots = chunk == 0 ? &first_ : more_[chunk - 1].load(std::memory_order_acquire);
       if (slots == nullptr) { break; }
       for (unsigned slot = 0; slot < kFew; ++slot) {
         const std::uint32_t id = slots->slot[slot].id.load(std::memory_order_acquire);  // pairs with leave_in()
         if (id == kFree || id == kBusy) { continue; }
-        // Acquire: the time of a later notice in this slot is not seen without its id.
+        // Acquire: prevents reading the time of a later notice in this slot without its id.
         const std::uint64_t ns = slots->slot[slot].ns.load(std::memory_order_acquire);
         if (slots->slot[slot].id.load(std::memory_order_relaxed) != id) { continue; }  // taken meanwhile
         if (!list.add(Notice{id, chunk * kFew + slot, ns})) { break; }                 // the rest later
@@ -99,7 +99,7 @@ class Notices {
     }
     list.sort();
   }
-  /// Taker: forgets one that it has read.
+  /// Consumer: removes a notice that it has read.
   void remove(const Notice& notice) noexcept {
     const unsigned chunk = notice.place / kFew;
     Chunk& slots = chunk == 0 ? first_ : *more_[chunk - 1].load(std::memory_order_relaxed);
@@ -134,7 +134,7 @@ class Notices {
       std::uint32_t expected = kFree;
       // pairs with remove()
       if (!slot.id.compare_exchange_strong(expected, kBusy, std::memory_order_acquire)) { continue; }
-      slot.ns.store(ns, std::memory_order_release);  // pairs with read(): behind kBusy
+      slot.ns.store(ns, std::memory_order_release);  // pairs with read(): after kBusy
       slot.id.store(id, std::memory_order_release);  // pairs with read()
       chunk.used.fetch_add(1, std::memory_order_relaxed);
       count_.fetch_add(1, std::memory_order_relaxed);

@@ -11,14 +11,16 @@ namespace detail {
 
 constexpr int kAllRanks = -1;
 
-/// Of this process: that of its Session, else what TAKT_RANK or the launcher says. Any thread; reads the environment.
+/// Returns the rank of this process: that of its Session, else from TAKT_RANK or the launcher. Any thread; reads the
+/// environment.
 TAKT_EXPORT int this_rank() noexcept;
 
-/// What TAKT_PROFILER_RANK says, kAllRanks where it is not set. Any thread; reads the environment.
+/// Returns the rank in TAKT_PROFILER_RANK, or kAllRanks if it is not set. Any thread; reads the environment.
 TAKT_EXPORT int profiler_rank() noexcept;
 
-/// For a window of steps, such as that of a profiler. Without trials it changes nothing. In trials `number` becomes
-/// that of the step among the measured ones of FULL; false in all other steps, which are in no window. Any thread.
+/// Maps a step number for a window of steps, such as a profiler's. Without trials it changes nothing. In trials
+/// `number` becomes the index among the measured steps of FULL; all other steps return false and are in no window. Any
+/// thread.
 TAKT_EXPORT bool window_step(std::int64_t& number) noexcept;
 
 }  // namespace detail

@@ -12,14 +12,14 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a message between ranks is about.
+/// Subject of a message between ranks.
 enum class RankMessage : int {
-  sign,    ///< to the parent: here, and not ready yet
-  answer,  ///< to the child that has given a sign: here, too, and what time it is
-  part     ///< to the parent: what the ranks below have recorded
+  sign,    ///< to the parent: alive, but not ready yet
+  answer,  ///< to a child after its heartbeat: alive, too, with the time
+  part     ///< to the parent: data recorded by the ranks below
 };
 
-/// Messages between the ranks of a job, as the header that knows MPI carries them. No call waits. One thread at a time.
+/// Messages between the ranks of a job; implemented by the header that knows MPI. No call waits. One thread at a time.
 class RankMessages {
  public:
   static constexpr int kAnyRank = -1;
@@ -27,11 +27,12 @@ class RankMessages {
   virtual ~RankMessages() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Begins to send, and keeps the bytes until they are gone.
+  /// Starts a send and keeps the bytes until it is complete.
   virtual void send(int to, RankMessage about, std::string bytes) = 0;
-  /// Whether all that was sent is gone.
+  /// Returns true if all sends are complete.
   virtual bool all_sent() = 0;
-  /// The next message of that kind from `from`, if it is there whole. Of kAnyRank, `from` is then the one that sent it.
+  /// Receives the next complete message of that kind from `from`; false if none. For kAnyRank, `from` becomes the
+  /// sender.
   virtual bool receive(int& from, RankMessage about, std::string& bytes) = 0;
 
  protected:
@@ -40,21 +41,21 @@ class RankMessages {
   RankMessages& operator=(const RankMessages&) = default;
 };
 
-/// Hands what the running Session has recorded so far to rank 0, whose Session speaks for the job from then on. Each
-/// wait ends after `patience`. Returns on rank 0 whether all ranks are in, elsewhere whether this rank's part was
-/// taken; what is missing is told. Throws nothing. The thread that may call MPI.
+/// Sends the running Session's data to rank 0, whose Session then describes the job. `timeout` limits each wait.
+/// Returns on rank 0 true if all ranks are included, elsewhere true if this rank's data were received; missing data are
+/// reported. Never throws. Only the thread that may call MPI.
 TAKT_EXPORT bool reduce_job(RankMessages& messages, std::chrono::milliseconds timeout) noexcept;
 
-/// Compares the clock of this rank with that of its parent in the tree by which ranks reduce. All ranks call it, behind
-/// apply(). What was found is kept for the Session. Throws nothing. The thread that may call MPI.
+/// Compares this rank's clock with that of its parent in the reduction tree. All ranks call it, after apply(). The
+/// result is kept for the Session. Never throws. Only the thread that may call MPI.
 TAKT_EXPORT void read_clocks(RankMessages& messages) noexcept;
 
-/// That nothing was reduced on this rank, and why.
+/// Reports that nothing was reduced on this rank, and why.
 TAKT_EXPORT void report_not_reduced(const char* why) noexcept;
 
 constexpr std::size_t kLongestProposedRunId = 120;
 
-/// What the ranks of a communicator have agreed on.
+/// Identity that the ranks of a communicator have agreed on.
 struct MpiIdentity {
   int rank = 0;
   int world_size = 1;
@@ -62,15 +63,15 @@ struct MpiIdentity {
   std::string run_id;
 };
 
-/// What rank 0 calls the run: as its options do, else as the launcher does, else by the time. `world_rank` keeps apart
-/// the communicators of one job; -1: there is one. At most kLongestProposedRunId bytes.
+/// Returns rank 0's run id: from its options, else from the launcher, else from the time. `world_rank` distinguishes
+/// communicators of one job; -1: only one. At most kLongestProposedRunId bytes.
 TAKT_EXPORT std::string proposed_run_id(const SessionOptions& options, int world_rank);
 
-/// Writes it into `options`, of which a Session then keeps what ranks are compared by. What they said otherwise is
-/// reported once. The thread that may call MPI.
+/// Writes the identity into `options`; a Session with them keeps the data for comparing ranks. Conflicting options are
+/// reported once. Only the thread that may call MPI.
 TAKT_EXPORT void apply(const MpiIdentity& identity, SessionOptions& options);
 
-/// That there is no MPI to ask: not yet, or not any more.
+/// Reports that MPI is not available: not initialized, or already finalized.
 TAKT_EXPORT void report_without_mpi(bool finalized) noexcept;
 
 }  // namespace detail

@@ -11,7 +11,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Tells threads apart: no two that live at once have it at one address, and no two ever have the same number.
+/// Identifies a thread: no two live threads share an address, and no two ever share a number.
 struct ThreadToken {
   std::uint64_t number;
 };
@@ -25,9 +25,9 @@ inline const ThreadToken& this_thread_token() noexcept {
   return thread_token;
 }
 
-/// Something for each thread that uses one object, in lists by the address of the thread's token. An Entry is never
-/// taken out, and has `const ThreadToken* token` and `Entry* next`. A thread that comes at the address of one that has
-/// ended finds its entries. Any thread, but for the destructor.
+/// Per-thread entries of one object, in lists by the address of the thread's token. An Entry is never removed and has
+/// `const ThreadToken* token` and `Entry* next`. A thread at the address of an ended one finds that one's entries. Any
+/// thread, except for the destructor.
 template <class Entry>
 class ThreadTable {
  public:
@@ -46,14 +46,15 @@ class ThreadTable {
   ThreadTable(const ThreadTable&) = delete;
   ThreadTable& operator=(const ThreadTable&) = delete;
 
-  /// The list of a token at `address`.
+  /// Returns the list of a token at `address`.
   static std::size_t index_of(std::uintptr_t address) noexcept {
-    // Threads' memory lies whole pages apart, of 4 to 64 KiB: the high bits of a product depend on all of the address.
+    // Tokens of different threads are whole pages apart, of 4 to 64 KiB: the high bits of a product depend on the whole
+    // address.
     constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio (Knuth, volume 3, 6.4)
     return static_cast<std::size_t>(std::uint64_t{address} * kGolden >> 58U);
   }
 
-  /// A new entry for the thread of `token`; nullptr without memory.
+  /// Returns a new entry for the thread of `token`; nullptr if out of memory.
   Entry* add(const ThreadToken& token) noexcept {
     auto* const entry = allocate<Entry>(nullptr);
     if (entry == nullptr) { return nullptr; }
@@ -64,7 +65,7 @@ class ThreadTable {
     while (!bucket.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
     return entry;
   }
-  /// The entries that were made at the address of `token`, until `use` answers true.
+  /// Visits the entries created at the address of `token`, until `use` returns true.
   template <class Use>
   void each_at(const ThreadToken& token, Use use) const noexcept {
     // Pairs with the release in add().

@@ -16,16 +16,16 @@ struct ThreadLap;
 struct TimerThread;
 }  // namespace detail
 
-/// A region that a Timer has started; may be ended on another thread. A value, of which copies are the same region; by
-/// default none.
+/// A region that a Timer has started; may be ended on another thread. A value; copies refer to the same region;
+/// default: none.
 struct Handle {
-  // Of a Timer with books of its own.
+  // For a Timer with its own statistics.
   detail::TimerThread* thread = nullptr;
   const detail::Node* node = nullptr;
   std::uint64_t begin_ns = 0;
   std::uint32_t id = 0;
   std::uint32_t place = 0;
-  // Of one that joined the process: the region, what stands there while it is open, and whose lap it is, if it is one.
+  // For a joined Timer: the region, its event while it is open, and its lap, if any.
   detail::Region region = 0;
   detail::Event started = 0;
   detail::ThreadLap* lap = nullptr;
@@ -33,8 +33,8 @@ struct Handle {
 
 namespace detail {
 
-/// A Timer that joined the process: its regions go where those of Scopes go. In the library, which is reached by
-/// join_process() alone, so that Timers with books of their own need none. Any thread, but for leave().
+/// A Timer that joined the process: records where Scopes record. In the library, reached only through join_process(),
+/// so that other Timers need no library. Any thread, except for leave().
 class JoinedTimer {
  public:
   virtual Handle start(const Key& key) noexcept = 0;
@@ -44,15 +44,15 @@ class JoinedTimer {
   virtual void record(const Key& key, std::chrono::nanoseconds duration) noexcept = 0;
   virtual void add_amount(const Handle& handle, Amount what, std::int64_t n) noexcept = 0;
   virtual std::uint64_t mistakes() const noexcept = 0;
-  /// The last call: the Timer is gone.
+  /// The last call, from the Timer's destructor.
   virtual void leave() noexcept = 0;
 
  protected:
   ~JoinedTimer() = default;
 };
 
-/// \param stream on which regions are marked as well; none: host time only. Never nullptr: without memory it times
-/// nothing, and counts that.
+/// Returns a joined Timer, never nullptr; if out of memory, one that times nothing and counts that.
+/// \param stream stream to time as well; none: host time only.
 TAKT_EXPORT JoinedTimer* join_process(StreamRef stream) noexcept;
 
 }  // namespace detail

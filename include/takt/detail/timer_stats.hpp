@@ -17,19 +17,19 @@
 #include <cstdint>
 #include <vector>
 
-// A Timer with books of its own reports the regions that it gave up: on stderr, or to the ErrorHandler where the
-// program has the library.
+// A Timer with its own statistics reports expired regions: on stderr, or to the ErrorHandler if the program links the
+// library.
 
-// As in <unistd.h>, all of which would otherwise come with takt.hpp.
+// As in <unistd.h>, which takt.hpp should not include.
 extern "C" __PTRDIFF_TYPE__ write(int file, const void* from, std::size_t bytes);
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// In the library: to the ErrorHandler, each line once.
+/// In the library: reports to the ErrorHandler, each line once.
 TAKT_EXPORT __attribute__((weak)) void report_forgotten(const char* line) noexcept;
 
-/// The paths of which a line was written without the library; further ones are silent.
+/// Paths reported without the library; further ones are silent.
 inline std::atomic<std::uint64_t> forgotten_paths[64] = {};
 
 inline bool is_first_forgotten(const char* line) noexcept {
@@ -82,14 +82,14 @@ class ForgottenLine {
   std::size_t size_ = 0;
 };
 
-/// Owner: says what was given up since this was last asked.
+/// Owner: reports the regions that expired since the last call.
 TAKT_COLD inline void report_forgotten_regions(TimerThread& thread) noexcept {
   const NotCancelled whole;
   thread.tree.take_lost_step();
   thread.tree.take_given_up([&thread](const Tree::Frame& frame) { ForgottenLine(thread, *frame.node.get()).report(); });
 }
 
-/// A Timer with books of its own: a tree for each thread that uses it, and what a Backend has still to say. Needs no
+/// A Timer with its own statistics: a tree for each thread that uses it, and the pending results of a Backend. Needs no
 /// library.
 template <class B>
 class TimerStats {
@@ -115,7 +115,7 @@ class TimerStats {
     Thread* thread = here();
     if (thread == nullptr) { return; }
     std::uint32_t place = Thread::kNowhere;
-    do {  // another thread may have been quicker, by a handle
+    do {  // another thread may have ended it first, by a handle
       place = thread->find_open(key.hash());
       if (place == Thread::kNowhere) {
         lose(*thread, LossKind::end_without_start, key.hash());
@@ -252,7 +252,7 @@ class TimerStats {
     threads_.each([&sum](const Thread& thread) {
       for (unsigned slot = 0; slot < thread.tree.losses().size(); ++slot) {
         const LossCounts::Count& each = thread.tree.losses()[slot];
-        if (each.kind.get() != LossKind::ended_late) { sum += each.count.get(); }  // which the figures contain
+        if (each.kind.get() != LossKind::ended_late) { sum += each.count.get(); }  // these are in the figures
       }
     });
     return sum;
@@ -260,7 +260,7 @@ class TimerStats {
 
  private:
   using Thread = TimerThread;
-  static constexpr unsigned kMaxUnended = 4;  ///< books kept for regions that ended threads left open, for each address
+  static constexpr unsigned kMaxUnended = 4;  ///< entries kept for regions that ended threads left open, per address
 
   std::uint64_t host_ns() noexcept {
     if constexpr (BackendTraits<B>::has_host_ns) {
@@ -281,7 +281,7 @@ class TimerStats {
   void drop(const Reading& reading) noexcept {
     if (reading.taken) { backend_.release(reading.mark); }
   }
-  /// The books of the calling thread, made at its first region; nullptr, and counted, without memory.
+  /// Returns the calling thread's data, created at its first region; nullptr, and counted, if out of memory.
   Thread* here() noexcept {
     const ThreadToken& token = this_thread_token();
     Thread* found = nullptr;
@@ -294,8 +294,8 @@ class TimerStats {
         found = &thread;
         return true;
       }
-      // A thread that has ended leaves its books to the next one at the same address, so that they stay as few as
-      // threads that live at once; but what it left open may still end elsewhere.
+      // A new thread at the address of an ended one reuses its data, so there are only as many entries as threads alive
+      // at once. Regions that the old thread left open may still end elsewhere.
       if (!thread.tree.is_unended()) {
         vacant = &thread;
       } else {
@@ -322,7 +322,7 @@ class TimerStats {
     const Thread::Open& open = thread.open_at(place);
     return {open.mark, open.marked};
   }
-  /// Forgets the open regions for which `Which` says so. Whether there were any.
+  /// Drops the open regions for which `Which` returns true. Returns true if there were any.
   template <class Which>
   bool free_places(Thread& thread, Which which) noexcept {
     bool any = false;
@@ -334,13 +334,13 @@ class TimerStats {
     }
     return any;
   }
-  /// Gives up the open regions of a thread that has ended.
+  /// Drops the open regions of an ended thread.
   void drop(Thread& thread) noexcept {
     free_places(thread, [](std::uint32_t) { return true; });
     next_position(thread);
     thread.tree.drop_open();
   }
-  /// Frees the places of regions that were given up too long ago to end. Whether there were any.
+  /// Frees the slots of regions that expired too long ago to end. Returns true if there were any.
   bool let_go(Thread& thread) noexcept {
     const Tree& tree = thread.tree;
     if (thread.let_go_at == tree.given_up() || tree.too_deep() > tree.too_deep_known()) { return false; }
@@ -378,7 +378,7 @@ class TimerStats {
     if (TAKT_UNLIKELY(thread.tree.has_news())) { report_forgotten_regions(thread); }
     return handle;
   }
-  /// Ends the region at `place`, which this thread has claimed from its own books.
+  /// Ends the region at `place`, which this thread has claimed from its own data.
   void end_here(Thread& thread, std::uint32_t place, std::uint64_t ns, const Reading& end) noexcept {
     const Reading begin = started_at(thread, place);
     const std::uint64_t key = thread.open_at(place).key;
@@ -389,7 +389,7 @@ class TimerStats {
     thread.give_back(place);
     if (node != nullptr) {
       finish(thread, node, key, ns - begin_ns, begin, end);
-    } else {  // given up as forgotten, too long ago
+    } else {  // expired too long ago
       drop(begin);
       drop(end);
     }
@@ -410,7 +410,7 @@ class TimerStats {
     handle.thread->give_back_elsewhere(handle.place);
     finish(thread, node, key, length, begin, end);
   }
-  /// A region has ended on this thread: keeps its length, or waits for the backend to tell it. Takes over both
+  /// Records the end of a region: keeps its length, or waits for the backend's result. Takes ownership of both
   /// readings.
   void finish(Thread& thread, const Node* node, std::uint64_t key, std::uint64_t length, const Reading& begin,
               const Reading& end) noexcept {
@@ -427,8 +427,8 @@ class TimerStats {
       thread.results.poll_in_passing(backend_, lost_);
     }
   }
-  /// The figures of the key of a region that has ended; nullptr if there are too many keys. Where the tree has no path
-  /// for the region, its host time is added to the key alone.
+  /// Returns the data of an ended region's key; nullptr if too many keys exist. If the tree has no path for the region,
+  /// its host time is added to the key alone.
   static TimedKey* timed_key(Thread& thread, const Node* node, std::uint64_t key, std::uint64_t length) noexcept {
     if (TAKT_LIKELY(node != thread.tree.overflow())) { return thread.key_of(key); }
     TimedKey* const timed = thread.find(key);

@@ -18,9 +18,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Adds `from` to `sum`, as it stands between two updates. The thread that writes it counts `version`, which is odd
-/// during an update. Where one update does not end for some 20 ms its writer is taken for gone, left behind by a fork
-/// or stopped below the caller's signal handler; then a part of that update may be in the sum.
+/// Adds a consistent copy of `from` to `sum`. The writer increments `version`, which is odd during an update. If one
+/// update takes more than about 20 ms, its writer is assumed dead (left behind by a fork, or stopped below the caller's
+/// signal handler); the sum may then contain part of that update.
 inline void merge_whole(const Counter& version, const Summary& from, Summary& sum) noexcept {
   constexpr unsigned kTries = 300;
   std::uint64_t last = 0;
@@ -35,17 +35,17 @@ inline void merge_whole(const Counter& version, const Summary& from, Summary& su
   sum.merge(from);
 }
 
-/// What a Timer keeps of one key beside the tree: the most recent durations, and for backends whose results come later,
-/// their summary. One thread writes at a time; any may read.
+/// A Timer's data of one key outside the tree: the most recent durations and, for backends with late results, their
+/// summary. One writer at a time; any thread may read.
 struct TimedKey {
   static constexpr std::uint32_t kRecent = 1024;
 
   std::uint64_t hash = 0;
-  char name[201] = "?";  ///< of the first region; constant once published
+  char name[201] = "?";  ///< name of the first region; constant once published
   TimedKey* next = nullptr;
-  Counter version;  // odd while being written
+  Counter version;  // odd during a write
   Summary results;
-  Summary without_path;  ///< the host's time of calls that found no path in the tree
+  Summary without_path;  ///< host time of calls without a path in the tree
   Counter count;         // durations so far
   Relaxed<std::int64_t> recent[kRecent];
 
@@ -66,7 +66,7 @@ struct TimedKey {
 
  private:
   std::uint64_t begin_write() noexcept {
-    const std::uint64_t at = version.own() & ~std::uint64_t{1};  // odd: a fork has left its writer behind
+    const std::uint64_t at = version.own() & ~std::uint64_t{1};  // odd: its writer was left behind by a fork
     version.set(at + 1);
     return at;
   }
@@ -79,13 +79,12 @@ struct TimedKey {
   }
 };
 
-/// The regions of one thread of which a Timer does not know the result yet: a ring, which that thread fills. The thread
-/// that holds `busy_` empties it.
+/// Unresolved regions of one thread and Timer: a ring that this thread fills. The thread that holds `busy_` empties it.
 class TimerResults {
  public:
   static constexpr std::uint32_t kMax = 1024;
 
-  /// A duration that is known already has `ready_ns` instead of marks; it waits for its turn.
+  /// A duration that is already known has `ready_ns` instead of timestamps; it waits for its turn.
   struct Span {
     Mark begin = 0;
     Mark end = 0;
@@ -94,12 +93,12 @@ class TimerResults {
     bool ready = false;
   };
 
-  /// Owner: takes over the marks of `span`. False, and nothing done, where there is no room or no key.
-  /// \param lost counts results that will never come.
+  /// Owner: takes over the timestamps of `span`. Returns false, unchanged, if the ring is full or `span` has no key.
+  /// \param lost counts results that will never arrive.
   template <class B>
   bool keep(B& backend, const Span& span, std::atomic<std::uint64_t>& lost) noexcept {
     if (span.key == nullptr) { return false; }
-    if (!has_space()) { poll(backend, false, lost); }  // the ends before need not have asked
+    if (!has_space()) { poll(backend, false, lost); }  // earlier ends may not have polled
     if (!has_space()) { return false; }
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
     span_[tail % kMax] = span;
@@ -107,17 +106,15 @@ class TimerResults {
     tail_.store(tail + 1, std::memory_order_release);  // pairs with the acquire in poll()
     return true;
   }
-  /// Takes in results that are ready: the oldest ones, and with `all` every one. Does nothing where another thread is
-  /// taking them in.
+  /// Takes in ready results: the oldest ones, or with `all` every one. Does nothing if another thread is doing so.
   template <class B>
   void poll(B& backend, bool all, std::atomic<std::uint64_t>& lost) noexcept;
-  /// Owner, at the end of a region: asks for results. After an answer with nothing new it does not ask at the next
-  /// ends.
+  /// Owner, at the end of a region: polls for results. After a poll without news, the next ends skip it.
   template <class B>
   void poll_in_passing(B& backend, std::atomic<std::uint64_t>& lost) noexcept {
     if (timeout_.is_over()) { poll(backend, false, lost); }
   }
-  /// Gives back the marks of what has no result. Nobody else uses this any more.
+  /// Releases the timestamps of unresolved spans. No other thread may use this object any more.
   template <class B>
   void give_up(B& backend) noexcept {
     for (std::uint32_t at = head_.load(); at != tail_.load(); ++at) {
@@ -125,17 +122,17 @@ class TimerResults {
       if (span.key != nullptr && !span.ready) { release(backend, span); }
     }
   }
-  /// Any thread. What it no longer counts can be read (pairs with the release in settle()).
+  /// Any thread. Results no longer counted can be read (pairs with the release in settle()).
   std::uint32_t pending() const noexcept { return unsettled_.load(std::memory_order_acquire); }
 
  private:
   struct NoQueries {};
-  // Of the backend's, whose header brings the type.
+  // A template, because the type is defined in the backend's header.
   template <class B>
   using QueriesOf = std::conditional_t<BackendTraits<B>::has_queries, Queries, NoQueries>;
 
   bool has_space() const noexcept {
-    // Pairs with the release in poll(), after which a place may be written again.
+    // Pairs with the release in poll(), after which a slot may be reused.
     return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire) < kMax;
   }
   template <class B>
@@ -178,7 +175,7 @@ bool TimerResults::settle(B& backend, Span& span, QueriesOf<B>& queries, std::at
 
 template <class B>
 void TimerResults::poll(B& backend, bool all, std::atomic<std::uint64_t>& lost) noexcept {
-  // Pairs with clear() below, of whoever was here before.
+  // Pairs with clear() below, from the previous holder.
   if (busy_.test_and_set(std::memory_order_acquire)) { return; }
   std::uint32_t head = head_.load(std::memory_order_relaxed);
   const std::uint32_t tail = tail_.load(std::memory_order_acquire);  // pairs with the release in keep()
@@ -205,19 +202,19 @@ struct TimerThread {
   static constexpr std::uint32_t kFewPlaces = 64;
   static constexpr std::uint32_t kNowhere = Tree::kMaxOpen;
 
-  /// A region that has begun. Whoever ends it claims it first, so that it ends once, and then gives its place back.
-  /// Until then its id in the tree is `place + 1`.
+  /// An open region. The thread that ends it claims it first, so that it ends once, and then returns its slot. Until
+  /// then its id in the tree is `place + 1`.
   struct Open {
-    std::atomic<std::uint32_t> id{0};  ///< of the region, as in its Handle; 0: it has ended
-    std::uint32_t newer = 0;           ///< its neighbours in the list that it is in
+    std::atomic<std::uint32_t> id{0};  ///< region id, as in its Handle; 0: it has ended
+    std::uint32_t newer = 0;           ///< its neighbours in its list
     std::uint32_t older = 0;
-    std::uint32_t next = 0;  ///< while given back: another one that was
+    std::uint32_t next = 0;  ///< while returned: the next returned one
     std::uint64_t key = 0;
     Mark mark = 0;
     bool marked = false;
   };
 
-  TimerThread() noexcept : tree(Epoch.hash(), Batch.hash()) { tree.set_warmup(0); }  // its figures are of every call
+  TimerThread() noexcept : tree(Epoch.hash(), Batch.hash()) { tree.set_warmup(0); }  // its figures cover every call
   ~TimerThread() {
     for (TimedKey* key = keys.load(std::memory_order_relaxed); key != nullptr;) {
       TimedKey* const following = key->next;
@@ -227,7 +224,7 @@ struct TimerThread {
     delete[] many.load(std::memory_order_relaxed);
   }
 
-  /// Owner: that of the key, made if need be. nullptr without memory, or if there are too many.
+  /// Owner: returns the data of the key, creating it if necessary; nullptr if out of memory or if too many exist.
   TimedKey* key_of(std::uint64_t hash, const char* name = "?") noexcept {
     if (TimedKey* const there = find(hash)) { return there; }
     TimedKey* key = key_count < Tree::kMaxNodes ? allocate<TimedKey>(nullptr) : nullptr;
@@ -253,7 +250,7 @@ struct TimerThread {
     // Pairs with the release in take_place().
     return place < kFewPlaces ? few[place] : many.load(std::memory_order_acquire)[place - kFewPlaces];
   }
-  /// Owner: a place for a region of `key`, kNowhere if there are too many or there is no memory.
+  /// Owner: returns a slot for a region of `key`, or kNowhere if too many are open or memory is exhausted.
   std::uint32_t take_place(std::uint64_t key) noexcept {
     std::uint32_t place = free;
     if (place != kNowhere) {
@@ -272,7 +269,7 @@ struct TimerThread {
     list.newest = place;
     return place;
   }
-  /// Owner: of a region that has ended.
+  /// Owner: gives back the slot of an ended region.
   void give_back(std::uint32_t place) noexcept {
     Open& open = open_at(place);
     (open.newer == kNowhere ? list_of(open.key).newest : open_at(open.newer).older) = open.older;
@@ -280,7 +277,7 @@ struct TimerThread {
     open.next = free;
     free = place;
   }
-  /// Any other thread: the same. Until the owner collects it the region stays in the tree.
+  /// Same, on any other thread. The region stays in the tree until the owner collects it.
   void give_back_elsewhere(std::uint32_t place) noexcept {
     std::uint32_t head = given_back.load(std::memory_order_relaxed);
     do {
@@ -288,7 +285,7 @@ struct TimerThread {
     } while (!given_back.compare_exchange_weak(head, place, std::memory_order_release,  // pairs with collect()
                                                std::memory_order_relaxed));
   }
-  /// Owner: the place of the innermost open region of a key, kNowhere if there is none.
+  /// Owner: returns the slot of the key's innermost open region, or kNowhere.
   std::uint32_t find_open(std::uint64_t hash) noexcept {
     std::uint32_t place = list_of(hash).newest;
     while (place != kNowhere) {
@@ -298,17 +295,17 @@ struct TimerThread {
     }
     return place;
   }
-  /// Any thread: takes the region `id` from its place, which stays its claimer's to give back; false if it has ended.
+  /// Any thread: claims the region `id` at a slot, which the claimer must return. Returns false if it has ended.
   bool claim(std::uint32_t place, std::uint32_t id) noexcept {
     // Pairs with the release of start_at().
     return place < kNowhere && id != 0 &&
            open_at(place).id.compare_exchange_strong(id, 0, std::memory_order_acquire, std::memory_order_relaxed);
   }
-  /// Owner, or the thread that takes over its books: takes regions off the stack that ended on another thread.
+  /// Owner, or the thread that takes over its data: removes regions that ended on another thread from the stack.
   void collect() noexcept {
     if (given_back.load(std::memory_order_relaxed) == kNowhere) { return; }
     std::uint32_t place = given_back.exchange(kNowhere, std::memory_order_acquire);  // pairs with give_back_elsewhere()
-    std::uint32_t first = kNowhere;  // they come in the opposite order of their ends
+    std::uint32_t first = kNowhere;                                                  // newest end first
     while (place != kNowhere) {
       const std::uint32_t earlier = open_at(place).next;
       open_at(place).next = first;
@@ -331,13 +328,13 @@ struct TimerThread {
   Tree tree;
   std::uint64_t position = 0;
   std::uint32_t last_id = 0;
-  std::uint32_t lap_id = 0;  // of the region that lap() began last, 0: none
+  std::uint32_t lap_id = 0;  // id of the region that lap() started last, 0: none
   std::uint32_t lap_place = 0;
   Open few[kFewPlaces];
   std::atomic<Open*> many{nullptr};
-  std::uint32_t places = 0;       // of these that were in use; owner only, as the following
-  std::uint32_t free = kNowhere;  // the first of those that were given back
-  std::uint64_t let_go_at = 0;    // Tree::given_up() when it was last looked for places to free
+  std::uint32_t places = 0;       // number ever used; owner only, like the following
+  std::uint32_t free = kNowhere;  // first returned slot
+  std::uint64_t let_go_at = 0;    // Tree::given_up() at the last search for slots to free
   struct List {
     std::uint32_t newest = kNowhere;
   };

@@ -24,23 +24,23 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What every call of an operator of that name shares.
+/// Data shared by all calls of an operator of that name.
 struct TorchName {
   std::atomic<std::uint64_t> hash{0};           ///< 0: free
-  std::atomic<const Key*> key{nullptr};         ///< nullptr: being made
-  std::atomic<std::uint64_t> calls{0};          ///< of a collective
-  std::atomic<std::uint64_t> input_bytes{0};    ///< of a collective
-  std::atomic<std::uint64_t> without_bytes{0};  ///< of the calls
+  std::atomic<const Key*> key{nullptr};         ///< nullptr: being created
+  std::atomic<std::uint64_t> calls{0};          ///< calls of a collective
+  std::atomic<std::uint64_t> input_bytes{0};    ///< input bytes of a collective
+  std::atomic<std::uint64_t> without_bytes{0};  ///< calls without bytes
 };
 
 inline bool starts_with(std::string_view text, std::string_view with) noexcept {
   return text.substr(0, with.size()) == with;
 }
 
-/// What the engine of autograd puts before the name of a node that it evaluates.
+/// Prefix that autograd's engine adds to the name of an evaluated node.
 inline constexpr std::string_view kTorchEvaluates = "autograd::engine::evaluate_function: ";
 
-/// The name without a number at its end that stands behind `mark`, if anything is left then.
+/// Removes `mark` and a number after it from the end of the name, unless the result is empty.
 inline std::string_view without_number(std::string_view name, std::string_view mark) noexcept {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits == name.size() || digits <= mark.size()) { return name; }
@@ -48,46 +48,46 @@ inline std::string_view without_number(std::string_view name, std::string_view m
   return name.substr(end, mark.size()) == mark ? name.substr(0, end) : name;
 }
 
-/// The name without what differs from call to call, such as the 12 of "ProfilerStep#12".
+/// Removes the part of a name that differs from call to call, such as the 12 of "ProfilerStep#12".
 inline std::string_view torch_name_of(std::string_view name) noexcept {
   if (starts_with(name, kTorchEvaluates)) { name.remove_prefix(kTorchEvaluates.size()); }
-  return without_number(without_number(name, ", seq = "), "#");  // as libtorch's profiler writes a sequence number
+  return without_number(without_number(name, ", seq = "), "#");  // the formats of libtorch's profiler
 }
 
-/// As c10d's process groups name what they do.
+/// Returns true for a name from a c10d process group.
 inline bool is_collective(std::string_view name) noexcept {
   return starts_with(name, "nccl:") || starts_with(name, "gloo:") || starts_with(name, "mpi:") ||
          starts_with(name, "ucc:");
 }
 
-/// As libtorch's dispatcher names what it hands to a process group.
+/// Returns true for a name that libtorch's dispatcher passes to a process group.
 inline bool is_dispatched_collective(std::string_view name) noexcept { return starts_with(name, "c10d::"); }
 
-/// Operators by name, of all threads. Never destroyed: threads of libtorch may still be inside of one at the end.
+/// Operators by name, of all threads. Never destroyed: libtorch threads may still be inside an operator at exit.
 class TorchNames {
  public:
   static constexpr std::uint32_t kMax = 1024;
 
-  /// Never less than before.
+  /// Raises the limit; never lowers it.
   void allow(std::uint32_t max) noexcept {
     max = max < kMax ? max : kMax;
     std::uint32_t before = max_.load(std::memory_order_relaxed);  // orders nothing
     while (before < max && !max_.compare_exchange_weak(before, max, std::memory_order_relaxed)) {}
   }
 
-  /// nullptr: beyond the bound. Any thread.
+  /// Returns nullptr beyond the limit. Any thread.
   TorchName* find(std::string_view name) noexcept {
     std::uint64_t hash = 14695981039346656037U;
     for (const char c : name) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U; }
     hash += hash == 0 ? 1U : 0U;
     for (std::size_t at = hash % kSlots;; at = (at + 1) % kSlots) {
-      std::uint64_t there = name_[at].hash.load(std::memory_order_relaxed);  // the key has an order of its own
+      std::uint64_t there = name_[at].hash.load(std::memory_order_relaxed);  // the key has its own memory order
       if (there == 0 && !take(name_[at], hash, there)) { return nullptr; }
       if (there == hash) { return &name_[at]; }
     }
   }
 
-  /// The key of `name`, made at its first call, which takes a lock. Any thread.
+  /// Returns the key of `name`, created at its first call, which takes a lock. Any thread.
   static const Key& key_of(TorchName* entry, std::string_view name, Kind kind) noexcept {
     static constexpr const char* kFurther = "(further operators)";
     if (entry == nullptr) {
@@ -110,16 +110,17 @@ class TorchNames {
   }
 
  private:
-  /// nullptr: no memory is left.
+  /// Returns nullptr if out of memory.
   static const Key* make_key(std::string_view name, Kind kind) noexcept {
     try {
-      return &takt::key(std::string(name).c_str(), kind);  // which cuts a long one so that it stays its own
+      return &takt::key(std::string(name).c_str(), kind);  // shortens a long name, keeping it unique
     } catch (...) { return nullptr; }
   }
 
   static constexpr std::size_t kSlots = std::size_t{2} * kMax;
 
-  /// Makes a free place that of `hash`, unless another thread was quicker: `there` is then its hash. False: too many.
+  /// Claims a free slot for `hash`, unless another thread was first: `there` is then its hash. Returns false if too
+  /// many.
   bool take(TorchName& name, std::uint64_t hash, std::uint64_t& there) noexcept {
     if (count_.fetch_add(1, std::memory_order_relaxed) < max_.load(std::memory_order_relaxed)) {
       if (name.hash.compare_exchange_strong(there, hash, std::memory_order_relaxed)) {
@@ -139,12 +140,12 @@ class TorchNames {
 };
 inline TorchNames torch_names;
 
-// For takt/torch.hpp: the sampled steps of the process, and what is open in them on each thread.
+// For takt/torch.hpp: the sampled steps of the process, and their open regions on each thread.
 
 /// Operators without memory for their region, and steps that should have been sampled, in the process.
 inline std::atomic<std::uint64_t> torch_missed{0};
 
-/// A sampled step while it goes on, for all threads that have its observer.
+/// A sampled step in progress, for all threads with its observer.
 struct TorchStep {
   static constexpr at::CallbackHandle kTaken = ~at::CallbackHandle{0};
 
@@ -155,17 +156,17 @@ struct TorchStep {
   }
   void end() noexcept { handle.store(0, std::memory_order_relaxed); }
 
-  std::atomic<at::CallbackHandle> handle{0};  ///< of its observer, which libtorch gives once; 0: free
+  std::atomic<at::CallbackHandle> handle{0};  ///< observer handle, never reused by libtorch; 0: free
   std::atomic<std::uint32_t> depth{1};
-  std::atomic<const void*> owner{nullptr};  ///< the TorchThread on which it began
+  std::atomic<const void*> owner{nullptr};  ///< TorchThread on which it started
 };
 
-/// Never destroyed, as threads of libtorch may be inside of an operator when the program ends.
+/// Never destroyed: libtorch threads may be inside an operator at exit.
 class TorchSteps {
  public:
   static constexpr std::size_t kMax = 256;
 
-  /// A free one, which is the caller's until its end(). nullptr: there is none. Any thread.
+  /// Returns a free slot, owned by the caller until end(); nullptr if none. Any thread.
   TorchStep* take() noexcept {
     for (TorchStep& step : step_) {
       at::CallbackHandle free = 0;
@@ -173,7 +174,7 @@ class TorchSteps {
     }
     return nullptr;
   }
-  /// nullptr: it has ended, for ever. Any thread.
+  /// Returns nullptr if the step has ended for good. Any thread.
   const TorchStep* find(at::CallbackHandle handle) const noexcept {
     for (const TorchStep& step : step_) {
       if (step.handle.load(std::memory_order_acquire) == handle) { return &step; }  // pairs with publish()
@@ -186,7 +187,7 @@ class TorchSteps {
 };
 inline TorchSteps torch_steps;
 
-/// What is open in one step on one thread. Shared with the operators there, which may end on any thread and later.
+/// Open regions of one step on one thread. Shared with the operators there, which may end on any thread and later.
 struct TorchOpen {
   TorchOpen(const TorchStep& whose, at::CallbackHandle observer, const void* thread) noexcept
       : step(whose),
@@ -200,11 +201,11 @@ struct TorchOpen {
   const std::uint32_t depth;
   const bool trains;  ///< the step is that of this thread
   std::atomic<std::uint32_t> regions{0};
-  std::atomic<std::uint64_t> collectives{0};  ///< that process groups have told
-  const Key* evaluated = nullptr;             ///< the node of autograd's that is being evaluated
+  std::atomic<std::uint64_t> collectives{0};  ///< number reported by process groups
+  const Key* evaluated = nullptr;             ///< the autograd node being evaluated
 };
 
-/// Of one thread.
+/// State of one thread.
 class TorchThread {
  public:
   TorchThread() = default;
@@ -212,12 +213,13 @@ class TorchThread {
   TorchThread(const TorchThread&) = delete;
   TorchThread& operator=(const TorchThread&) = delete;
 
-  /// nullptr: at the end of the thread, when its variables are gone.
+  /// Returns nullptr at the end of the thread, when its variables are destroyed.
   static TorchThread* here() noexcept {
     static thread_local TorchThread thread;
     return over() ? nullptr : &thread;
   }
-  /// What is open in the step of that observer; nullptr: it has ended, or there is no memory, which counts as missed.
+  /// Returns the open regions of that observer's step; nullptr if it has ended, or if out of memory, which counts as
+  /// missed.
   const std::shared_ptr<TorchOpen>* find(at::CallbackHandle handle) noexcept {
     if (handle == ended_) { return nullptr; }
     for (const std::shared_ptr<TorchOpen>& open : open_) {
@@ -245,25 +247,25 @@ class TorchThread {
     return over;
   }
 
-  std::vector<std::shared_ptr<TorchOpen>> open_;  ///< one, but where libtorch puts one state inside another
+  std::vector<std::shared_ptr<TorchOpen>> open_;  ///< one, unless libtorch nests states
   at::CallbackHandle ended_ = 0;
 };
 
-// For takt/torch.hpp: what libtorch calls at the begin and the end of each operator of a sampled step.
+// For takt/torch.hpp: callbacks for the start and end of each operator of a sampled step.
 
-/// One operator, between its begin and its end.
+/// One operator, from its start to its end.
 struct TorchRegion final : at::ObserverContext {
   explicit TorchRegion(std::shared_ptr<TorchOpen> where) noexcept : open(std::move(where)) {}
 
   const std::shared_ptr<TorchOpen> open;
-  Region around = 0;  ///< Backward, on a thread of autograd's
+  Region around = 0;  ///< Backward, on an autograd thread
   Region region = 0;
-  bool counts = false;              ///< as one of those that are open
-  bool evaluates = false;           ///< a node of autograd's
-  const Key* before = nullptr;      ///< the node that was being evaluated
-  const Key* async = nullptr;       ///< its key, where it is no open region, as others may begin before it ends
-  TorchName* dispatched = nullptr;  ///< a collective that a process group may tell of inside
-  std::uint64_t collectives = 0;    ///< that were told at its begin
+  bool counts = false;              ///< counts as an open region
+  bool evaluates = false;           ///< a node of autograd
+  const Key* before = nullptr;      ///< previously evaluated node
+  const Key* async = nullptr;       ///< its key, if it is not an open region because others may start before it ends
+  TorchName* dispatched = nullptr;  ///< a collective that a process group may report inside
+  std::uint64_t collectives = 0;    ///< number reported at its start
   std::chrono::steady_clock::time_point begin;
 };
 
@@ -283,25 +285,25 @@ inline void count_collective(TorchName* entry, const at::RecordFunction& functio
   try {
     for (const c10::IValue& value : function.inputs()) { bytes += bytes_of(value); }
   } catch (...) {
-    // A tensor that has no bytes to count; or this is a program without NDEBUG, to which a libtorch with it tells none.
+    // The tensor has no bytes to count, or this program lacks NDEBUG and libtorch, built with it, reports none.
     bytes = 0;
     entry->without_bytes.fetch_add(1, std::memory_order_relaxed);
   }
-  entry->calls.fetch_add(1, std::memory_order_relaxed);  // orders nothing, as all here
+  entry->calls.fetch_add(1, std::memory_order_relaxed);  // orders nothing, like all here
   entry->input_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-/// Of the step whose observer libtorch has given to this thread, whose own it may be; 0: none.
+/// Returns the observer that libtorch gave this thread, which may be of its own step; 0: none.
 inline at::CallbackHandle torch_observer() noexcept;
 
-/// What is open here in the step that is observed, nullptr if none is.
+/// Returns the open regions here of the observed step; nullptr if none is observed.
 inline const std::shared_ptr<TorchOpen>* torch_open() noexcept {
   TorchThread* const thread = TorchThread::here();
   const at::CallbackHandle observer = thread == nullptr ? 0 : torch_observer();
   return observer == 0 ? nullptr : thread->find(observer);
 }
 
-/// An operator as libtorch tells of it.
+/// An operator as libtorch reports it.
 struct TorchCall {
   explicit TorchCall(const at::RecordFunction& function) noexcept
       : given(function.name() == nullptr ? "" : function.name()),
@@ -319,8 +321,8 @@ struct TorchCall {
   const char* const given;
   const std::string_view name;
   const at::RecordScope scope;
-  const bool dispatched;  ///< a collective, by the dispatcher
-  const bool reported;    ///< a collective, by its process group
+  const bool dispatched;  ///< a collective, from the dispatcher
+  const bool reported;    ///< a collective, from its process group
 };
 
 inline void begin_torch_region(TorchRegion& mine, const TorchCall& call, const Key& key) noexcept {
@@ -338,7 +340,7 @@ inline void begin_torch_region(TorchRegion& mine, const TorchCall& call, const K
 
 inline std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction& function) noexcept {
   const std::shared_ptr<TorchOpen>* const found = torch_open();
-  if (found == nullptr) { return nullptr; }  // an echo of a step that has ended
+  if (found == nullptr) { return nullptr; }  // late call for a step that has ended
   TorchOpen& open = **found;
   const TorchCall call(function);
   const bool deep = open.regions.load(std::memory_order_relaxed) >= open.depth;
@@ -370,7 +372,7 @@ inline std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction
   return mine;
 }
 
-/// On any thread.
+/// Any thread.
 inline void end_torch(const at::RecordFunction& function, at::ObserverContext* context) noexcept {
   if (context == nullptr) { return; }
   const TorchRegion& mine = static_cast<const TorchRegion&>(*context);
@@ -392,18 +394,18 @@ inline void end_torch(const at::RecordFunction& function, at::ObserverContext* c
 
 inline at::CallbackHandle torch_observer() noexcept {
   for (const at::RecordFunctionCallbacksEntry& entry : at::get_record_function_tls_().sorted_tls_callbacks_) {
-    if (entry.callback_.start() == begin_torch) { return entry.handle_; }  // the lower one of the two of a step
+    if (entry.callback_.start() == begin_torch) { return entry.handle_; }  // the start callback of the step's two
   }
   return 0;
 }
 
-/// Whether a step that goes on is observed here. Observers of one that has ended, which came with a state that was
-/// taken in it, are removed: they would tell of each operator once more.
+/// Returns true if a step in progress is observed here. Removes the observers of an ended step, inherited with a saved
+/// state: they report each operator again.
 inline bool is_torch_observed() noexcept {
   if (torch_open() != nullptr) { return true; }
   try {
     for (at::CallbackHandle old = torch_observer(); old != 0; old = torch_observer()) { at::removeCallback(old); }
-  } catch (...) {  // libtorch has no memory for it: the step is sampled nevertheless
+  } catch (...) {  // libtorch is out of memory: the step is sampled anyway
   }
   return false;
 }

@@ -13,21 +13,21 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The open regions of one thread and what has been folded of the ended ones: events in, summaries out. Times are in
-/// ns on one monotonic axis. Owning thread only, but for what Node and Frame say of readers.
+/// One thread's open regions and the totals of the ended ones: events in, summaries out. Times are in ns on one
+/// monotonic axis. Owning thread only, except as Node and OpenFrame state for readers.
 ///
-/// Self time by the stack: a region's self time is its length less the time that regions above it on the stack covered.
-/// For an end in order that is one subtraction; only an end out of order needs more (close).
+/// Self time comes from the stack: a region's self time is its length minus the time that regions above it on the stack
+/// covered. An in-order end needs one subtraction; only an out-of-order end needs more (close).
 class Tree {
  public:
   static constexpr unsigned kMaxDepth = detail::kMaxDepth;
-  static constexpr unsigned kMaxOpen = 3968;  ///< open regions: as many as an arena has places
-  static constexpr unsigned kMaxLate = 1024;  ///< regions given up that may still end
+  static constexpr unsigned kMaxOpen = 3968;  ///< maximum open regions: as many as an arena has places
+  static constexpr unsigned kMaxLate = 1024;  ///< maximum expired regions that may still end
   static constexpr std::uint32_t kMaxNodes = 4096;
 
   using Frame = OpenFrame;
 
-  /// \param epoch_key with `batch_key` the keys with a Role.
+  /// \param epoch_key with `batch_key`, the keys that have a Role.
   /// \param budget not owned, may be nullptr; memory for nodes and histogram pages is taken from it.
   Tree(TreeKey epoch_key, TreeKey batch_key, MemoryBudget* budget = nullptr) noexcept
       : epoch_key_(epoch_key), batch_key_(batch_key), budget_(budget) {
@@ -44,8 +44,8 @@ class Tree {
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  /// Opens a region of `key` inside the innermost one that has not outlived what it began in. `id` must differ from
-  /// those of all open regions, and be below Frame::kTooDeep.
+  /// Opens a region of `key` inside the innermost one that has not outlived its parent. `id` must differ from those of
+  /// all open regions and be below Frame::kTooDeep.
   TAKT_ALWAYS_INLINE void begin(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
     Frame* const top = top_.own();
     Node* node = usual_child(top->node.own(), key);
@@ -70,17 +70,18 @@ class Tree {
   }
   Node* end(std::uint32_t id, std::uint64_t ns) noexcept { return end(id, ns, position_); }
 
-  /// A region that ends before any other begins or ends, and the one around it.
+  /// A region that ends before any other starts or ends, and its parent.
   struct Leaf {
     Node* node;
     Frame* around;
   };
-  /// Where a leaf belongs for which begin() and end() would do nothing more than fold_leaf(); else a nullptr.
+  /// Returns the leaf's node and its parent frame; the node is nullptr unless fold_leaf() can replace begin() and
+  /// end().
   TAKT_ALWAYS_INLINE Leaf usual_leaf(TreeKey key) noexcept {
     Frame* const top = top_.own();
     return {TAKT_LIKELY(top < usual_limit_) ? usual_child(top->node.own(), key) : nullptr, top};
   }
-  /// \param leaf what usual_leaf() has just given.
+  /// \param leaf result of a usual_leaf() call immediately before.
   /// \param length less than 2^32 ns.
   TAKT_ALWAYS_INLINE void fold_leaf(Leaf leaf, std::uint64_t length, std::uint64_t position) noexcept {
     leaf.around->child_ns.add(length);
@@ -89,12 +90,12 @@ class Tree {
     leaf.node->end_write(position);
   }
 
-  /// Takes the open region `id` off the stack without folding it, as if it had never been there for self time.
+  /// Removes the open region `id` from the stack without folding it; self times ignore it.
   bool detach(std::uint32_t id, Frame& taken) noexcept;
-  /// Marks all open regions as not to be timed.
+  /// Excludes all open regions from timing.
   void discard_open() noexcept;
 
-  /// Adds a duration at the place where a region of `key` would begin now.
+  /// Adds a duration at the place of a region of `key` that starts now.
   Node* add_here(TreeKey key, std::uint64_t length) noexcept;
   /// Adds a duration to `node`, which must belong to this tree, without self time.
   void add_at(Node* node, std::uint64_t length) noexcept {
@@ -102,13 +103,12 @@ class Tree {
     node->away_calls.add(1);
     node->away_ns += length;
   }
-  /// The node of `key` below `parent`; made if need be, the overflow node where that cannot be done.
+  /// Returns the node of `key` below `parent`, creating it if necessary; the overflow node if that fails.
   Node* child(Node* parent, TreeKey key) noexcept {
     Node* usual = usual_child(parent, key);
     return usual != nullptr ? usual : find_child(parent, key);
   }
-  /// The node of a region of `key` that would begin now: below the innermost one that has not outlived what it began
-  /// in.
+  /// Returns the node of a region of `key` that starts now: below the innermost one that has not outlived its parent.
   Node* place_for(TreeKey key) noexcept { return below(frames()[innermost_now()].node.own(), key); }
   Summary* device_of(Node* node) noexcept;
 
@@ -126,28 +126,28 @@ class Tree {
   unsigned depth() const noexcept { return static_cast<unsigned>(top_.get() - base_.get()); }
   /// \param level 0 for the outermost open region.
   const Frame& frame(unsigned level) const noexcept { return base_.get()[level + 1]; }
-  /// Regions that were given up, and may still end; the oldest first.
+  /// Expired regions that may still end; oldest first.
   unsigned late() const noexcept { return late_count_.get(); }
   const Frame& late_frame(unsigned index) const noexcept { return late_.get()[index]; }
-  /// An open region, or one of these; nullptr: neither.
+  /// Returns an open or an expired region; nullptr if `id` is neither.
   const Frame* find(std::uint32_t id) const noexcept;
-  /// How many regions were given up so far.
+  /// Returns the number of regions that have expired so far.
   std::uint64_t given_up() const noexcept { return given_up_.get(); }
-  /// The node of the innermost open region.
+  /// Returns the node of the innermost open region.
   Node* innermost() noexcept { return top_.own()->node.own(); }
   std::uint64_t covered_ns() const noexcept { return base_.get()[0].child_ns.get(); }
   const LossCounts& losses() const noexcept { return losses_; }
   bool has_discarded() const noexcept { return discarded_; }
-  /// How many open regions have no frame of their own, and the ids of the first 64 of these.
+  /// The number of open regions without a frame of their own, and the ids of the first 64 of these.
   std::uint64_t too_deep() const noexcept { return deep_.count.own(); }
   unsigned too_deep_known() const noexcept { return deep_.known.own(); }
   std::uint32_t too_deep_id(unsigned index) const noexcept { return deep_.id[index].own(); }
   bool is_open(std::uint32_t id) const noexcept;
-  /// Whether it may be one of those without a frame: the ids of some are not known.
+  /// Returns true if `id` may be a region without a frame: some of their ids are unknown.
   bool is_too_deep(std::uint32_t id) const noexcept { return deep_.holds(id) || deep_.count.own() > deep_.known.own(); }
   bool is_discarded(std::uint32_t id) const noexcept;
 
-  /// The outermost Batch that is open, or else the one that ended last.
+  /// The outermost open Batch, or else the last one that ended.
   struct Step {
     Node* node = nullptr;
     std::uint64_t begin_ns = 0;
@@ -157,49 +157,49 @@ class Tree {
     std::uint32_t id = 0;
   };
   const Step& step() const noexcept { return step_; }
-  /// The step that has ended has its row: a later region may have its id.
+  /// Records that the ended step has its row: a later region may get its id.
   void step_reported() noexcept { step_.id = 0; }
-  /// The Batch of a step that ended without a time of its own since this was last taken, else nullptr.
+  /// Returns the Batch of a step that has ended without its own time since the last take, else nullptr.
   bool has_lost_step() const noexcept { return lost_step_ != nullptr; }
   Node* take_lost_step() noexcept {
     Node* const lost = lost_step_;
     lost_step_ = nullptr;
     return lost;
   }
-  /// Duration of the Epoch that ended last on this thread, in ns. For the moment after its end.
+  /// Returns the duration of the Epoch that ended last on this thread, in ns. Valid right after its end.
   std::uint64_t last_epoch_ns() const noexcept { return last_epoch_ns_; }
-  /// Epochs begun and ended, and steps that were not timed, so far.
+  /// Returns the number of Epochs started and ended, and of untimed steps, so far.
   std::uint64_t boundaries() const noexcept { return boundaries_; }
-  /// A region at `node` was entered and not timed. Of a step it is known then that it was there, and not when.
+  /// Records that a region at `node` was entered but not timed. For a step, only its existence is known, not its time.
   void step_skipped(const Node* node) noexcept {
     if (node->role == Role::batch && step_id_.own() == 0) { ++boundaries_; }
   }
 
-  // Set-up and house-keeping.
+  // Set-up and housekeeping.
   void set_warmup(std::uint64_t batches) noexcept { warmup_batches_.set(batches); }
   void set_position(std::uint64_t position) noexcept { position_ = position; }
   std::uint64_t position() const noexcept { return position_; }
-  /// What readers must see as of one moment (record/tree_state.hpp).
+  /// State that readers must see as of one moment (record/tree_state.hpp).
   struct State;
-  /// Any thread, while the owner folds nothing (Recorder checks that by its sequence number).
+  /// Any thread, while the owner folds nothing (Recorder checks this by its sequence number).
   void save(State& state) const noexcept;
-  /// Becomes a copy of `other` as of `state`, on which events that its owner has not folded yet can be replayed. Any
-  /// thread. `other` may go on meanwhile: a summary that is newer than an event is left as it is by that event.
+  /// Becomes a copy of `other` as of `state`, to replay events that its owner has not folded yet. Any thread. `other`
+  /// may continue meanwhile: an event older than a summary does not change that summary.
   void copy_for_replay(const Tree& other, const State& state) noexcept { copy(other, state, true); }
-  /// The same without the values: what is asked for is where regions stand.
+  /// Same, without the values: only the places of regions.
   void copy_places(const Tree& other, const State& state) noexcept { copy(other, state, false); }
-  /// Adds all values of `other` (no writer meanwhile) to the same places here, and the losses. No thread records here,
-  /// and no other thread reads, so that histograms are packed.
+  /// Adds all values of `other` (no writer meanwhile) to the same places here, and its losses. No thread records here
+  /// and no other thread reads, so histograms are packed.
   void merge(const Tree& other) noexcept;
-  /// Forgets everything, and gives the memory back. Of a copy.
+  /// Clears a copy and frees its memory.
   void clear() noexcept { clear_shape(); }
-  /// Sets all values to zero and keeps the shape. Nothing may be open.
+  /// Sets all values to zero and keeps the shape. No region may be open.
   void clear_values() noexcept;
-  /// What passed in the last `ns` is in no region that is open now, as if each had begun so much later.
+  /// Excludes the last `ns` from all open regions, as if each had started that much later.
   void leave_out(std::uint64_t ns, std::uint64_t now_ns) noexcept;
-  /// Forgets open regions, counting them as never ended.
+  /// Drops open regions and counts them as never ended.
   void drop_open() noexcept;
-  /// Tells of each region that was given up since it was last asked, then forgets the news.
+  /// Calls `use` for each region that has expired since the last call.
   template <class Use>
   void take_given_up(Use use) noexcept {
     for (unsigned index = 0; index < late_count_.own(); ++index) {
@@ -210,11 +210,11 @@ class Tree {
     }
     news_ = false;
   }
-  /// Whether a step was lost or a region given up since take_lost_step() and take_given_up() were called.
+  /// Returns true if a step was lost or a region expired since take_lost_step() and take_given_up() were called.
   bool has_news() const noexcept { return news_; }
-  /// Forgets the oldest region that was given up; false if there is none.
+  /// Drops the oldest expired region; false if none.
   bool drop_late() noexcept;
-  /// Regions that may still end.
+  /// Returns true if some regions may still end.
   bool is_unended() const noexcept { return depth() != 0 || late() != 0; }
 
  private:
@@ -238,7 +238,7 @@ class Tree {
     frame->id_flags.set(id);
     top_.set(frame);
   }
-  /// \param inner of `length`, what regions inside covered.
+  /// \param inner part of `length` that inner regions covered.
   TAKT_ALWAYS_INLINE void fold(Node* node, std::uint64_t length, std::uint64_t inner, std::uint64_t position) noexcept {
     if (TAKT_UNLIKELY(special_ || node->host.is_empty())) {
       position_ = position;
@@ -269,7 +269,7 @@ class Tree {
   bool grow() noexcept;
   unsigned space() const noexcept { return static_cast<unsigned>(limit_ - frames()); }
   Frame* frames() const noexcept { return base_.own(); }
-  // Regions that outlive what they began in: see tree_impl.hpp.
+  // Regions that outlive their parent: see tree_impl.hpp.
   void started_in(unsigned around) noexcept {
     top_.own()->outer.set(around);
     innermost_ = depth();
@@ -280,12 +280,12 @@ class Tree {
   void keep_late(const Frame& frame) noexcept;
   bool take_late(std::uint32_t id, Frame& taken) noexcept;
   void came_late(Node* node) noexcept;
-  /// The frame of the innermost region that has not outlived what it began in; a Batch or an Epoch outlives only others
-  /// of these.
+  /// Returns the frame of the innermost region that has not outlived its parent; a Batch or an Epoch outlives only
+  /// others of these.
   unsigned innermost_now() const noexcept {
     if (TAKT_LIKELY(!overlapped_)) { return depth(); }
     unsigned at = innermost_;
-    while (at > depth()) { at = frames()[at].outer.own(); }  // it has ended, and those around it may have
+    while (at > depth()) { at = frames()[at].outer.own(); }  // it has ended; its parents may have, too
     return at;
   }
   void find_discarded() noexcept;
@@ -314,19 +314,19 @@ class Tree {
   MemoryBudget* budget_;
   std::uint64_t position_ = 0;
   Relaxed<Frame*> top_{few_};  // the innermost open region
-  // What begins above a frame below it may be usual; none while special_ or overlapped_.
+  // Regions that start above a frame below this may be usual; none while special_ or overlapped_.
   Frame* usual_limit_ = few_ + kMaxDepth;
   Frame* limit_ = few_ + kMaxDepth;
-  bool special_ = false;  // warm_ || replaying_: one test on the way of every call
+  bool special_ = false;  // warm_ || replaying_: one test in every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
   bool overlapped_ = false;  // left_ != 0
-  bool discarded_ = false;   // an open region is not to be timed
+  bool discarded_ = false;   // an open region is not timed
   bool news_ = false;        // see has_news()
   unsigned left_ = 0;        // frames with kLeft
   unsigned innermost_ = 0;   // while overlapped_: see innermost_now()
   Step step_;
-  Relaxed<std::uint32_t> step_id_;  // of the open step, 0: none
+  Relaxed<std::uint32_t> step_id_;  // id of the open step, 0: none
   Node* lost_step_ = nullptr;
   std::uint64_t boundaries_ = 0;
   Counter warmup_batches_{10};
@@ -336,7 +336,7 @@ class Tree {
   Relaxed<Frame*> late_{nullptr};
   Relaxed<unsigned> late_count_;
   Relaxed<Frame*> base_{few_};
-  Frame few_[kMaxDepth + 2];  // one more for all that is too deep
+  Frame few_[kMaxDepth + 2];  // one extra frame, shared by all that are too deep
   Node root_, overflow_;
   std::atomic<Chunk*> chunks_[kMaxNodes / kChunk] = {};
   std::atomic<std::uint32_t> node_count_{0};

@@ -6,7 +6,7 @@
 
 #include <new>
 
-// The nodes of Tree: how they are found, made, read and cleared. Out of line, as a region that is in its usual place
+// The nodes of Tree: finding, creating, reading and clearing them. Out of line, because a region in its usual place
 // needs none of it.
 
 TAKT_BEGIN_NAMESPACE
@@ -14,7 +14,7 @@ namespace detail {
 
 TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
   Node* const last = parent->last_child;
-  if (last->key == key && last != &overflow_) { return last; }  // usual, but for its role
+  if (last->key == key && last != &overflow_) { return last; }  // usual, except for its role
   if (parent == &overflow_) { return &overflow_; }
   Node* found = look_up(parent, key);
   if (found == nullptr) { found = make_child(parent, key); }
@@ -25,10 +25,10 @@ TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
   return found;
 }
 
-/// The overflow node where there is no room.
+/// Returns the overflow node if the tree is full.
 TAKT_COLD inline Node* Tree::make_child(Node* parent, TreeKey key) noexcept {
   const std::uint32_t index = node_count_.load(std::memory_order_relaxed);
-  // The last place is kept for the overflow key: a tree that numbers the paths of many threads needs a path for it.
+  // The last slot is reserved for the overflow key: a tree that numbers the paths of many threads needs a path for it.
   const bool last_is_mine = key == kOverflowKey && parent == &root_;
   if (index >= (last_is_mine ? kMaxNodes : kMaxNodes - 1) || !table_.reserve(index + 1, budget_)) { return &overflow_; }
   unsigned depth = 1;
@@ -77,12 +77,13 @@ TAKT_COLD inline void Tree::clear_shape() noexcept {
   set_depth(0);
 }
 
-// Regions that outlive what they began in (docs/decisions/0049-the-innermost-one.md). A Scope in a block never does.
-// Everything here depends only on what is open, so that readers, which replay events on a copy, come to the same.
+// Regions that outlive their parent (docs/decisions/0049-the-innermost-one.md). A Scope in a block never does. All of
+// this depends only on the open regions, so readers that replay events on a copy get the same result.
 
-/// The region at `at` ends while others are above it, or some are left. What is open inside it is left: nothing begins
-/// in it any more. A Batch and an Epoch, with all that is inside, are left only by a Batch or an Epoch that ends around
-/// them. The frames that are not left are right inside each other, so that all of them above `at` are inside.
+/// Handles the end of the region at `at` while others are above it, or some are left. Regions that are open inside it
+/// become left: nothing starts inside them any more. A Batch or an Epoch, with everything inside it, becomes left only
+/// when a Batch or an Epoch around it ends. Frames that are not left are nested directly, so all of them above `at` are
+/// inside.
 TAKT_COLD inline void Tree::outlive(unsigned at) noexcept {
   const unsigned depth = this->depth();
   if (!overlapped_) {
@@ -111,13 +112,14 @@ TAKT_COLD inline void Tree::outlive(unsigned at) noexcept {
       innermost_ = outer;
     }
   }
-  innermost_ -= innermost_ > at ? 1 : 0;  // the frames above come down by one
+  innermost_ -= innermost_ > at ? 1 : 0;  // the frames above move down by one
   overlapped_ = left_ != 0;
   set_special();
   if (lost_step != nullptr) { close_role(lost_step, step_id_.own(), ended.begin_ns.own(), false); }
 }
 
-/// A step has ended. What was left before the one before it had ended is given up: its end may have been forgotten.
+/// Handles the end of a step: expires regions that were left before the previous step ended; their end may have been
+/// forgotten.
 TAKT_COLD inline void Tree::outlive_step() noexcept {
   for (unsigned at = depth(); at > 0; --at) {
     Frame& frame = frames()[at];
@@ -130,7 +132,7 @@ TAKT_COLD inline void Tree::outlive_step() noexcept {
   }
 }
 
-/// Where a path has as many keys as it may have, a key that stands in it already has its innermost place there.
+/// Returns the innermost place of `key` in a path that already has the maximum number of keys, if the key is in it.
 TAKT_COLD inline Node* Tree::repeated(Node* parent, TreeKey key) noexcept {
   unsigned keys = 0;
   for (const Node* node = parent; node != &root_; node = node->parent) { ++keys; }
@@ -142,7 +144,7 @@ TAKT_COLD inline Node* Tree::repeated(Node* parent, TreeKey key) noexcept {
   return &overflow_;
 }
 
-/// Takes a region off the stack, as if it had never been there for self time.
+/// Removes a region from the stack; self times ignore it.
 TAKT_COLD inline void Tree::give_up(unsigned at) noexcept {
   const Frame frame = frames()[at];
   Node* const node = frame.node.own();
@@ -190,8 +192,8 @@ TAKT_COLD inline bool Tree::take_late(std::uint32_t id, Frame& taken) noexcept {
   return true;
 }
 
-/// The end of a region that was given up comes after all: it counts, without self time, as it is not known when it was
-/// the innermost one. nullptr if there is none of this id.
+/// Handles the late end of an expired region: it counts, but without self time, because the time when it was innermost
+/// is unknown. Returns nullptr if no such id exists.
 TAKT_COLD inline Node* Tree::end_late(std::uint32_t id, std::uint64_t ns) noexcept {
   Frame taken;
   if (!take_late(id, taken)) { return nullptr; }
@@ -207,14 +209,14 @@ TAKT_COLD inline Node* Tree::end_late(std::uint32_t id, std::uint64_t ns) noexce
 }
 
 inline void Tree::came_late(Node* node) noexcept {
-  count(LossKind::never_ended, node->key, ~std::uint64_t{0});  // one less: sums wrap as they should
+  count(LossKind::never_ended, node->key, ~std::uint64_t{0});  // one less: sums wrap as intended
   node->never_ended.add(~std::uint64_t{0});
 }
 
-// The rare branches of Tree, out of line so that the file with the hot path fits a reader's head.
+// The rare branches of Tree, out of line to keep the file with the hot path short.
 
 TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::uint64_t inner) noexcept {
-  // A copy taken while the owner went on: what it has folded since is in the summary already.
+  // This copy was taken while the owner continued: the summary already contains what it has folded since.
   if (replaying_ && node->version.get() / 2 > position_) { return; }
   node->begin_write(position_);
   node->inner_ns.add(inner);
@@ -230,8 +232,8 @@ TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::
   if (node->role == Role::plain) { node->usual_key = node->key; }
 }
 
-/// Begins a step as most do: outermost, beyond warm-up, at a place where one was before, and no open region overlaps
-/// another. Then there is no more to do: warm_ is false while no step is open. Else does nothing and returns false.
+/// Starts a typical step: outermost, after warm-up, at a place used before, without overlapping open regions. No
+/// further work is needed then: warm_ is false while no step is open. Otherwise changes nothing and returns false.
 TAKT_ALWAYS_INLINE bool Tree::begin_usual_step(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
   Frame* const top = top_.own();
   if (key != batch_key_ || step_id_.own() != 0 || overlapped_ || top >= limit_) { return false; }
@@ -244,8 +246,8 @@ TAKT_ALWAYS_INLINE bool Tree::begin_usual_step(TreeKey key, std::uint32_t id, st
   return true;
 }
 
-/// Ends a step that is the innermost open region, beyond warm-up, and no open region overlaps another. Then this is
-/// all that its role asks for. Else does nothing and returns nullptr.
+/// Ends a step that is the innermost open region, after warm-up, without overlapping open regions. Its role needs no
+/// further work then. Otherwise changes nothing and returns nullptr.
 TAKT_ALWAYS_INLINE Node* Tree::end_usual_step(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
   Frame* const top = top_.own();
   if (top->id_flags.own() != (id | Frame::kRole) || step_id_.own() != id || special_ || overlapped_) { return nullptr; }
@@ -282,7 +284,7 @@ TAKT_COLD inline void Tree::begin_odd(TreeKey key, std::uint32_t id, std::uint64
   if (node->role != Role::plain) { open_role(top[1], key, ns); }
 }
 
-/// Makes room for as many as can be open. The few stay where they are, as readers may still read them.
+/// Grows the stack to the maximum of open regions. The first frames stay in place, because readers may still read them.
 TAKT_COLD inline bool Tree::grow() noexcept {
   if (frames() != few_ || deep_.count.own() != 0) { return false; }
   Frame* const many = take_frames(kMaxOpen + 2);
@@ -308,7 +310,7 @@ inline void Tree::give_frames(Frame* frames, unsigned count) noexcept {
   delete[] frames;
 }
 
-/// All regions for which there are no frames share one, so that self time still adds up.
+/// Opens a region without a frame: all of these share one, so that self time still adds up.
 TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
   count(LossKind::overflow, key);
   deep_.add(id);
@@ -339,8 +341,8 @@ TAKT_COLD inline Node* Tree::end_odd(std::uint32_t id, std::uint64_t ns, std::ui
   return &overflow_;
 }
 
-/// The frame of the open region of this id; 0: it is not open. Searched from both sides, as regions mostly end in the
-/// opposite order of their begins, or in the same one.
+/// Returns the frame of the open region with this id; 0: not open. Searches from both ends, because regions mostly end
+/// in last-in-first-out or first-in-first-out order.
 TAKT_COLD inline unsigned Tree::level_of(std::uint32_t id) const noexcept {
   const unsigned depth = this->depth();
   for (unsigned passed = 0; 2 * passed < depth; ++passed) {
@@ -356,7 +358,7 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
   Node* node = frame.node.own();
   const bool step = step_id_.own() == frame.id();
   const std::uint64_t begin = frame.begin_ns.own();
-  // From the begin of the region above on, that one was the innermost: this one's share of the stack ends there.
+  // From the start of the region above, that one was the innermost: this one's share of the stack ends there.
   const std::uint64_t own = (at == depth() ? ns : frames()[at + 1].begin_ns.own()) - begin;
   const std::uint64_t self = own - frame.child_ns.own();
   remove_frame(at);
@@ -404,7 +406,7 @@ TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t n
   }
 }
 
-/// \param timed false: the end is not known, so that a Batch makes no step.
+/// \param timed false: the end is unknown, so a Batch makes no step.
 TAKT_COLD inline void Tree::close_role(Node* node, std::uint32_t id, std::uint64_t ns, bool timed) noexcept {
   if (node->role == Role::epoch) { ++boundaries_; }
   if (node->role != Role::batch || step_id_.own() != id) { return; }
@@ -486,14 +488,14 @@ TAKT_COLD inline void Tree::leave_out(std::uint64_t ns, std::uint64_t now_ns) no
   const auto later = [&](std::uint64_t begin_ns) { return begin_ns + ns < now_ns ? begin_ns + ns : now_ns; };
   const auto move = [&](Frame& frame) {
     frame.begin_ns.set(later(frame.begin_ns.own()));
-    // Of a region that ended inside meanwhile this one holds what is left.
+    // A region inside that ended meanwhile keeps only its remaining part here.
     const std::uint64_t length = now_ns - frame.begin_ns.own();
     if (frame.child_ns.own() > length) { frame.child_ns.set(length); }
   };
   for (unsigned at = depth(); at > 0; --at) { move(frames()[at]); }
   for (unsigned index = 0; index < late_count_.own(); ++index) { move(late_.own()[index]); }
   if (step_.open) { step_.begin_ns = later(step_.begin_ns); }
-  frames()[0].child_ns.add(ns);  // nobody misses a region there
+  frames()[0].child_ns.add(ns);  // the lowest frame: no region starts there
 }
 
 TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcept {

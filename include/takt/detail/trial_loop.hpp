@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What a loop in trials asks libtakt, once for each batch. Without trials none of it is called but begin_trials().
+// Interface of a loop in trials to libtakt, called once per batch. Without trials, only begin_trials() is called.
 
 #include <takt/session.hpp>
 #include <takt/trial_options.hpp>
@@ -17,40 +17,40 @@ namespace detail {
 
 class TrialLoop;
 
-/// What a loop that asks for a batch is to do.
+/// Action for a loop that requests a batch.
 enum class TrialTurn : std::uint8_t {
   take,   ///< take one from the loader, drop it, and ask again
-  give,   ///< take one, and give it to the body
-  again,  ///< give the kept one; if there is none, take one and keep it
+  give,   ///< take one and pass it to the body
+  again,  ///< pass the kept one; if none exists, take one and keep it
   end,    ///< end, as if the data had ended
-  go_on   ///< be a loop without trials from now on
+  go_on   ///< continue as a loop without trials
 };
 
 struct TrialLoopEnd {
-  /// Where the trials have not come to their end, they are cut off.
+  /// Cuts the trials off if they have not finished.
   TAKT_EXPORT void operator()(TrialLoop* loop) const noexcept;
 };
 using TrialLoopPointer = std::unique_ptr<TrialLoop, TrialLoopEnd>;
 
-/// A loop begins. nullptr: it is one without trials.
-/// \param may_repeat whether a batch may be given again.
-/// \throws takt::Error for options that cannot be.
+/// Starts a loop. Returns nullptr for one without trials.
+/// \param may_repeat true if a batch may be repeated.
+/// \throws takt::Error for invalid options.
 TAKT_EXPORT TrialLoopPointer begin_trials(const Session& session, const TrialOptions& options, bool may_repeat);
-/// The step before is over.
+/// Reports the end of the previous step and returns the next action.
 TAKT_EXPORT TrialTurn next_turn(TrialLoop& loop);
-/// The data have ended: calls TrialOptions::reset. False: there is none.
+/// Calls TrialOptions::reset after the data have ended. Returns false if it is not set.
 TAKT_EXPORT bool reset_data(TrialLoop& loop);
-/// They begin again.
+/// Reports that the data started again.
 TAKT_EXPORT void begun_again(TrialLoop& loop) noexcept;
-/// They cannot, or there are none when they do: the trials are over.
+/// Ends the trials because the data cannot restart, or are empty after a restart.
 /// \param can_begin_again false: not even with a TrialOptions::reset.
 TAKT_EXPORT void data_ended(TrialLoop& loop, bool can_begin_again);
-/// The trials are over, and the loop is one without from now on.
-/// \param has_batch whether the loader had one for it.
+/// Ends the trials; the loop continues without them.
+/// \param has_batch true if the loader had a batch for it.
 TAKT_EXPORT void batch_ended(TrialLoop& loop, bool has_batch, bool can_begin_again) noexcept;
-/// Tells of the batch of this step; of one that is kept, where it lies.
+/// Records facts about this step's batch; for a kept batch, its location.
 TAKT_EXPORT void note_batch(TrialLoop& loop, const BatchFacts& facts, bool kept) noexcept;
-/// Around the copy of the kept batch: on the clock of the trials.
+/// Times the copy of the kept batch on the trials' clock.
 TAKT_EXPORT std::uint64_t begin_copy(TrialLoop& loop) noexcept;
 TAKT_EXPORT void end_copy(TrialLoop& loop, std::uint64_t started) noexcept;
 

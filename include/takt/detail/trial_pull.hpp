@@ -14,8 +14,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The batches of a loop that pulls them. Without trials each step has one comparison more. One thread; lives until
-/// the loop is over.
+/// The batches of a loop that pulls them. Without trials each step costs one more comparison. One thread; must outlive
+/// the loop.
 template <bool Synthetic>
 class TrialPull {
  public:
@@ -23,7 +23,8 @@ class TrialPull {
   TrialPull(const TrialPull&) = delete;
   TrialPull& operator=(const TrialPull&) = delete;
 
-  /// What `pull` gives: something that is false where the data have ended, such as an optional, a pointer or a bool.
+  /// Returns the result of `pull`: a value that is false if the data have ended, such as an optional, a pointer or a
+  /// bool.
   template <class Pull>
   std::invoke_result_t<Pull&> next(Pull&& pull) {
     return TAKT_LIKELY(is_plain_) ? pull() : next_in_trials(pull);
@@ -34,11 +35,11 @@ class TrialPull {
   TAKT_NOINLINE std::invoke_result_t<Pull&> next_in_trials(Pull& pull) {
     using Result = std::invoke_result_t<Pull&>;
     static_assert(std::is_object_v<Result> && std::is_default_constructible_v<Result>,
-                  "takt: what is pulled has to be a value that is false where the data have ended, such as an "
+                  "takt: the pull function must return a value that is false at the end of the data, such as an "
                   "optional, a pointer or a bool");
     static_assert(!Synthetic || can_be_again<Result>,
-                  "takt: SYNTHETIC gives one batch to many steps, and what is pulled cannot be copied. Pull a pointer, "
-                  "specialise takt::BatchTraits with again(), or leave SYNTHETIC out: takt::trials(session, "
+                  "takt: SYNTHETIC repeats one batch, but the pulled value cannot be copied. Pull a pointer, "
+                  "specialize takt::BatchTraits with again(), or skip SYNTHETIC: takt::trials(session, "
                   "takt::no_synthetic)");
     if (loop_ == nullptr) { loop_ = begin_trials(session_, options_, Synthetic); }
     if (loop_ == nullptr) {
@@ -62,7 +63,7 @@ class TrialPull {
     if (batch) { note_batch(*loop_, facts_of(batch), false); }
     return batch;
   }
-  /// Where the data have ended they begin again, if they can; else the trials are over.
+  /// Pulls again from restarted data, if possible; otherwise ends the trials.
   template <class Result, class Pull>
   Result pull_again(Pull& pull) {
     Result batch = pull();
@@ -73,7 +74,7 @@ class TrialPull {
     if (!batch) { data_ended(*loop_, true); }
     return batch;
   }
-  /// The kept batch. One for each type that is pulled here.
+  /// Returns the kept batch. One per pulled type.
   template <class Result, class Pull>
   Result again(Pull& pull) {
     static constexpr char kType = 0;

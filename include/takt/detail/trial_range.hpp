@@ -15,7 +15,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// As a range-based for finds them.
+// Finds begin() and end() as a range-based for does.
 namespace range_access {
 using std::begin;
 using std::end;
@@ -35,12 +35,12 @@ template <class Iterator>
 struct IsMultiPass<Iterator, std::void_t<typename std::iterator_traits<Iterator>::iterator_category>>
     : std::is_base_of<std::forward_iterator_tag, typename std::iterator_traits<Iterator>::iterator_category> {};
 
-/// Behind the last batch.
+/// The end of the batches.
 struct TrialEnd {};
 
-/// The batches of a loader, for a range-based for. Without trials it hands on what the loader's own iterators give:
-/// each step has three comparisons of a pointer with 0 more. Holds a reference to a loader that has a name, and any
-/// other itself. One loop at a time.
+/// The batches of a loader, for a range-based for. Without trials it passes on the results of the loader's own
+/// iterators: each step costs three more comparisons of a pointer with 0. Holds an lvalue loader by reference, any
+/// other by value. One loop at a time.
 template <class Range, bool Synthetic>
 class TrialRange {
   using Loader = std::remove_reference_t<Range>;
@@ -50,9 +50,9 @@ class TrialRange {
   using Kept = KeptBatch<Reference>;
   static constexpr bool kCanBeginAgain = std::is_move_assignable_v<Iterator> && std::is_move_assignable_v<Sentinel>;
   static_assert(!Synthetic || Kept::possible,
-                "takt: SYNTHETIC gives one batch to many steps, and this loader gives batches by value that cannot be "
-                "copied. Have it give them by reference, specialise takt::BatchTraits<Batch> with again(), or leave "
-                "SYNTHETIC out: takt::trials(session, loader, takt::no_synthetic)");
+                "takt: SYNTHETIC repeats one batch, but this loader returns batches by value that cannot be "
+                "copied. Return references, specialize takt::BatchTraits<Batch> with again(), or skip "
+                "SYNTHETIC: takt::trials(session, loader, takt::no_synthetic)");
 
  public:
   class Batches {
@@ -67,7 +67,7 @@ class TrialRange {
         : at_(std::move(at)), end_(std::move(end)), trials_(trials) {}
     Reference operator*() { return TAKT_LIKELY(trials_ == nullptr) ? *at_ : trials_->give(*this); }
     Batches& operator++() {
-      if (TAKT_LIKELY(trials_ == nullptr)) { ++at_; }  // trials go on when they are asked for more
+      if (TAKT_LIKELY(trials_ == nullptr)) { ++at_; }  // trials advance on request
       return *this;
     }
     bool operator!=(TrialEnd) { return TAKT_LIKELY(trials_ == nullptr) ? at_ != end_ : trials_->goes_on(*this); }
@@ -76,7 +76,7 @@ class TrialRange {
     friend class TrialRange;
     Iterator at_;
     Sentinel end_;
-    TrialRange* trials_;  // nullptr: a loop without
+    TrialRange* trials_;  // nullptr: a loop without trials
   };
 
   TrialRange(const Session& session, Range&& loader, TrialOptions options)
@@ -89,7 +89,7 @@ class TrialRange {
   TrialEnd end() const noexcept { return {}; }
 
  private:
-  /// Whether the body is to be entered.
+  /// Returns true if the body is to be entered.
   TAKT_NOINLINE bool goes_on(Batches& at) {
     for (;;) {
       const TrialTurn turn = next_turn(*loop_);
@@ -131,7 +131,7 @@ class TrialRange {
     if constexpr (Synthetic) { note_batch(*loop_, facts_of(kept_.keep(at.at_)), true); }
     return true;
   }
-  /// To a batch that nobody has had. False: the data have ended.
+  /// Advances to a new batch. Returns false if the data have ended.
   bool advance(Batches& at) {
     if (std::exchange(has_had_, true)) { ++at.at_; }
     return at.at_ != at.end_ || (begin_again(at) && at.at_ != at.end_);
@@ -147,7 +147,7 @@ class TrialRange {
       return false;
     }
   }
-  /// The trials are over, and the loop is one without from now on: from the start, where that can be.
+  /// Ends the trials: the loop continues without them, from the start if possible.
   bool leave(Batches& at) {
     if (!begin_again(at) && std::exchange(has_had_, true)) { ++at.at_; }
     at.trials_ = nullptr;
@@ -162,8 +162,8 @@ class TrialRange {
   TrialOptions options_;
   TrialLoopPointer loop_;
   std::conditional_t<Synthetic, Kept, TrialEnd> kept_;
-  bool has_had_ = false;  // the body, or IO, has had the batch that the iterator is at
-  bool is_kept_ = false;  // the body has the kept one
+  bool has_had_ = false;  // the body, or IO, has had the iterator's current batch
+  bool is_kept_ = false;  // the body has the kept batch
 };
 
 }  // namespace detail

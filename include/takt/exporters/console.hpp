@@ -10,17 +10,17 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// How the table is drawn.
+/// Options of the table.
 struct ConsoleOptions {
-  /// When there are colours.
+  /// Use of colours.
   enum class Color {
-    automatic,  ///< as docs/report.md says
+    automatic,  ///< see docs/report.md
     always,
     never
   };
   std::FILE* stream = nullptr;     ///< not owned; nullptr: stdout
-  Color color = Color::automatic;  ///< when the table has colours
-  int width = 0;                   ///< columns; 0: of the terminal, 100 where there is none; at least 40
+  Color color = Color::automatic;  ///< use of colours in the table
+  int width = 0;                   ///< columns; 0: width of the terminal, or 100 without one; at least 40
 };
 
 /// The form of a table.

@@ -12,19 +12,18 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Writes rows to a CSV file in long form, one line a step and path (docs/files.md), as they come, to
-/// "<path>.part"; renamed to its name at the end of the run. Steps beyond a bound are left out, counted and told of
-/// once.
+/// Writes rows to a CSV file in long form, one line per step and path (docs/files.md), as they arrive. Writes to
+/// "<path>.part", renamed at the end of the run. Steps beyond the size limit are dropped, counted and reported once.
 class TAKT_EXPORT CsvExporter final : public Exporter {
  public:
-  /// \param max_bytes of the file; what goes beyond is what one snapshot brings at most.
+  /// \param max_bytes limit of the file size; one snapshot may exceed it.
   explicit CsvExporter(std::string path, std::size_t max_bytes = 256U << 20U);
   ~CsvExporter() override;
   CsvExporter(CsvExporter&&) noexcept;
   CsvExporter& operator=(CsvExporter&&) noexcept;
   const char* name() const noexcept override { return "csv"; }
   ExportResult export_snapshot(const Snapshot& snapshot) override;
-  /// Steps beyond the bound. Any thread.
+  /// Returns the number of steps dropped because of the limit. Any thread.
   std::uint64_t left_out() const noexcept;
 
  private:

@@ -10,15 +10,15 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// The page of a snapshot (docs/page.md): one HTML file that needs no other, and no network. Steps are on it where the
-/// snapshot has a history: in the last one of a run. Any thread.
+/// Returns the page of a snapshot (docs/page.md): one self-contained HTML file that needs no network. It includes steps
+/// if the snapshot has a history, that is, for the last one of a run. Any thread.
 TAKT_EXPORT std::string format_html(const Snapshot& snapshot);
 
-/// Writes the page of the run, whole and then renamed, at its end.
+/// Writes the page of the run at its end, atomically (write, then rename).
 class TAKT_EXPORT HtmlExporter final : public Exporter {
  public:
-  /// Writes run.html into the directory of the run (RunInfo::directory), wherever that has been moved; into the current
-  /// directory where there is none.
+  /// Writes run.html into the directory of the run (RunInfo::directory), even if that was moved; without one, into the
+  /// current directory.
   HtmlExporter() = default;
   /// \param path of the file to write.
   explicit HtmlExporter(std::string path) : path_(std::move(path)) {}

@@ -11,15 +11,14 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// The summary of a snapshot as JSON by schema "takt-summary/2" (docs/files.md). Any thread.
+/// Returns the summary of a snapshot as JSON, in schema "takt-summary/2" (docs/files.md). Any thread.
 TAKT_EXPORT std::string format_json(const Snapshot& snapshot);
 
-/// Writes a file of format_json(), whole and then renamed, at the end of the run and every ten seconds before.
+/// Writes format_json() to a file every ten seconds and at the end of the run, atomically (write, then rename).
 class TAKT_EXPORT JsonExporter final : public Exporter {
  public:
-  /// Writes summary.json into the directory of the run (RunInfo::directory), wherever that has been moved; where there
-  /// is
-  /// none, into the current directory.
+  /// Writes summary.json into the directory of the run (RunInfo::directory), even if that was moved; without one, into
+  /// the current directory.
   JsonExporter() = default;
   /// \param path of the file to write.
   explicit JsonExporter(std::string path) : path_(std::move(path)) {}

@@ -11,8 +11,8 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Keeps what it is shown, for tests. Copies share one store, so keep one and add the other to the Session. Bounded:
-/// beyond `max_rows` the oldest rows, metrics, spans and samples are forgotten. Any thread.
+/// Keeps exported data in memory, for tests. Copies share one store: keep one and add the other to the Session.
+/// Bounded: beyond `max_rows` the oldest rows, metrics, spans and samples are dropped. Any thread.
 class TAKT_EXPORT MemoryExporter final : public Exporter {
  public:
   explicit MemoryExporter(std::size_t max_rows = 100'000);
@@ -23,8 +23,7 @@ class TAKT_EXPORT MemoryExporter final : public Exporter {
   const char* name() const noexcept override { return "memory"; }
   ExportResult export_snapshot(const Snapshot& snapshot) override;
 
-  /// What the next exports answer, for tests of retry and drop. Nothing is kept of a snapshot that is not answered
-  /// `ok`.
+  /// Sets the result of the next exports, to test retry and drop. A snapshot with a result other than `ok` is not kept.
   void answer(ExportResult result);
 
   Snapshot last() const;          ///< the newest snapshot, without its rows, metrics, spans and samples
@@ -32,7 +31,7 @@ class TAKT_EXPORT MemoryExporter final : public Exporter {
   std::vector<Metric> metrics() const;
   std::vector<Span> spans() const;
   std::vector<Sample> samples() const;
-  std::size_t snapshots() const;  ///< how often export_snapshot was called
+  std::size_t snapshots() const;  ///< number of export_snapshot() calls
 
  private:
   struct Impl;

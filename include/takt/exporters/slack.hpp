@@ -11,29 +11,29 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Which region has to fit into which budget.
+/// A region and its time budget.
 struct SlackOptions {
-  std::string region;               ///< name of its key; it counts wherever it stands in a Batch, its outermost call
+  std::string region;               ///< key name; counts anywhere in a Batch, outermost call only
   std::chrono::nanoseconds budget;  ///< slack time of one cycle, which is a Batch; above 0
   bool on_stream = false;           ///< stream spans instead of host time
-  bool warmup = false;              ///< cycles of warm-up count, too
+  bool warmup = false;              ///< include warm-up cycles
 };
 
-/// What a region took of its budget, over cycles.
+/// A region's use of its budget, over cycles.
 struct SlackUse {
-  std::uint64_t cycles = 0;    ///< that count
-  std::uint64_t left_out = 0;  ///< warm-up, and where a stream span is missing
-  double budget_ns = 0;        ///< of one cycle
-  double mean_ns = 0;          ///< of the region in a cycle
-  double stdev_ns = 0;         ///< of a sample; 0 below two cycles
+  std::uint64_t cycles = 0;    ///< counted cycles
+  std::uint64_t left_out = 0;  ///< warm-up cycles, and cycles without a stream span
+  double budget_ns = 0;        ///< per cycle
+  double mean_ns = 0;          ///< region's time per cycle
+  double stdev_ns = 0;         ///< sample standard deviation; 0 below two cycles
   std::uint64_t max_ns = 0;
   double coverage = 0;               ///< mean / budget; slack-time coverage in percent is 100 times that
-  std::uint64_t exposed_cycles = 0;  ///< in which it took longer than the budget
-  double exposed_ns = 0;             ///< mean over all cycles of what lies beyond the budget
+  std::uint64_t exposed_cycles = 0;  ///< cycles in which it exceeded the budget
+  double exposed_ns = 0;             ///< time beyond the budget, mean over all cycles
 };
 
-/// Tells whether a region, such as the inference beside a simulation, fits into the slack time of each cycle. It looks
-/// at each step of the Session it is added to. Copies share one store, so keep one and add the other:
+/// Measures if a region, such as inference next to a simulation, fits into the slack time of each cycle. Receives each
+/// step of its Session. Copies share one store: keep one and add the other to the Session:
 ///
 ///     takt::Slack slack({"Inference", std::chrono::milliseconds(40)});
 ///     session.add(slack);
@@ -44,7 +44,7 @@ struct SlackUse {
 /// The measure is SCC of CRADL, the inference proxy of a multi-physics code. Any thread.
 class TAKT_EXPORT Slack final : public Exporter {
  public:
-  /// \throws takt::Error for a budget that is not above 0, and for a region without a name.
+  /// \throws takt::Error for a budget of 0 or less, and for a region without a name.
   explicit Slack(SlackOptions options);
   ~Slack() override;
   Slack(const Slack&);
@@ -53,7 +53,7 @@ class TAKT_EXPORT Slack final : public Exporter {
   const char* name() const noexcept override { return "slack"; }
   ExportResult export_snapshot(const Snapshot& snapshot) override;
 
-  /// As of the steps that were collected: all of them after Session::close().
+  /// Returns the result for the steps collected so far: all of them after Session::close().
   SlackUse use() const;
 
  private:

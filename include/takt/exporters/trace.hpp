@@ -11,14 +11,12 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Writes spans as Chrome trace-event JSON, which Perfetto and chrome://tracing open: one named track a thread, and
-/// what is sampled as curves. Spans are there only where SessionOptions::trace is on. Streams to "<path>.part", renamed
-/// at the end of the run.
+/// Writes spans as Chrome trace-event JSON for Perfetto and chrome://tracing: one named track per thread, and samples
+/// as counter curves. Spans need SessionOptions::trace. Streams to "<path>.part", renamed at the end of the run.
 class TAKT_EXPORT TraceExporter final : public Exporter {
  public:
-  /// \param path of the file to write.
-  /// \param max_events spans written at the most, and as many points of curves; later ones are counted in the file and
-  ///        dropped.
+  /// \param path file to write.
+  /// \param max_events maximum number of spans, and of curve points; further ones are dropped and counted in the file.
   explicit TraceExporter(std::string path, std::uint64_t max_events = 1'000'000);
   ~TraceExporter() override;
   TraceExporter(TraceExporter&&) noexcept;

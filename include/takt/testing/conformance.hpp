@@ -15,24 +15,24 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Proves a Backend, in the tree or out of it, without a test framework: returns what it does not fulfil, one line
-/// each; an empty list means that it conforms. The suite needs a driver that knows the backend:
+/// Tests a Backend, in or out of the tree, without a test framework. Returns its violations, one line each; an empty
+/// list means that it conforms. The suite needs a driver that knows the backend:
 ///
 ///     struct Driver {
 ///       MyBackend backend();              // the backend under test; copies share one clock
-///       void work();                      // lets some time pass between two marks, more than its resolution
-///       void finish();                    // lets every mark so far come to a result
-///       bool can_hold();                  // whether hold() works; false for a backend that is immediate
+///       void work();                      // lets more time than the clock's resolution pass between two timestamps
+///       void finish();                    // resolves every timestamp so far
+///       bool can_hold();                  // true if hold() works; false for an immediate backend
 ///       void hold(bool on);               // keeps results pending from now on, as a busy device does
-///       std::int64_t outstanding();       // marks not yet released; -1 if that cannot be told
+///       std::int64_t outstanding();       // timestamps not yet released; -1 if unknown
 ///     };
 ///
-/// Takes well under a second where work() does. Call it on a thread that may block.
+/// Takes well under a second if work() does. Call it on a thread that may block.
 template <class Driver>
 class Conformance {
  public:
   using Backend = decltype(std::declval<Driver&>().backend());
-  static_assert(is_backend<Backend>, "takt: what Driver::backend() returns is not a Backend; see takt/backend.hpp");
+  static_assert(is_backend<Backend>, "takt: Driver::backend() does not return a Backend; see takt/backend.hpp");
 
   explicit Conformance(Driver& driver) noexcept : driver_(driver) {}
 
@@ -45,8 +45,7 @@ class Conformance {
     check_host_clock();
     check_threads();
     check_timer();
-    require(driver_.outstanding() <= 0,
-            "every mark that was released as often as it was taken and retained is let go of");
+    require(driver_.outstanding() <= 0, "a mark is freed after one release for mark() and one for each retain()");
     return failures_;
   }
 
@@ -57,11 +56,11 @@ class Conformance {
 
   bool mark(Backend& backend, Mark& mark) {
     const bool taken = backend.mark(mark);
-    require(taken, "mark() takes a reading while nothing is wrong");
+    require(taken, "mark() succeeds in normal operation");
     return taken;
   }
 
-  /// The result of two marks once everything has finished.
+  /// Returns the result of two timestamps after everything has finished.
   Elapsed result(Backend& backend, Mark begin, Mark end) {
     driver_.finish();
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
@@ -82,10 +81,10 @@ class Conformance {
     if (!mark(backend, end)) { return; }
     const Elapsed worked = result(backend, begin, end);
     require(worked.state == Elapsed::State::ready, "elapsed() is ready once the work has finished");
-    require(worked.ns > 0, "elapsed() is above 0 ns where work lay between the marks");
+    require(worked.ns > 0, "elapsed() is above 0 ns if there was work between the marks");
     const Elapsed again = backend.elapsed(begin, end);
     require(again.state == Elapsed::State::ready && again.ns == worked.ns,
-            "elapsed() answers the same when asked again");
+            "elapsed() returns the same result when called again");
     const Elapsed nothing = backend.elapsed(begin, begin);
     require(nothing.state != Elapsed::State::ready || nothing.ns == 0, "elapsed() of a mark and itself is 0 ns");
     backend.release(begin);
@@ -103,9 +102,9 @@ class Conformance {
     const Elapsed first = backend.elapsed(marks[0], marks[1]);
     const Elapsed second = backend.elapsed(marks[1], marks[2]);
     require(whole.ns >= first.ns && whole.ns >= second.ns, "a span is not shorter than one inside it");
-    // Devices tell times in steps: three roundings of up to a microsecond.
+    // Devices round times: three rounding steps of up to a microsecond.
     require(whole.ns - first.ns - second.ns <= 3000 && first.ns + second.ns - whole.ns <= 3000,
-            "two spans that meet at a mark add up to the whole");
+            "two adjacent spans add up to the whole");
     for (const Mark each : marks) { backend.release(each); }
   }
 
@@ -155,7 +154,7 @@ class Conformance {
       for (int time = 0; time < 2; ++time) {
         const Elapsed each = backend.elapsed(begin, end, queries);
         require(each.state == alone.state && each.ns == alone.ns,
-                "elapsed() answers the same as one of several questions");
+                "elapsed() returns the same result as part of a query batch");
       }
       backend.end_queries(queries);
       backend.release(begin);
@@ -220,7 +219,7 @@ class Conformance {
       const Stats inner = timer.stats(kInner);
       require(outer.n == 3 && inner.n == 6, "a Timer gets every region");
       require(outer.total_ns + 6000 >= inner.total_ns, "regions of a Timer lie inside the one around them");
-      require(timer.mistakes() == 0, "a Timer loses nothing");
+      require(timer.mistakes() == 0, "a Timer drops no data");
     }
   }
 
@@ -228,7 +227,7 @@ class Conformance {
   std::vector<std::string> failures_;
 };
 
-/// What the backend of `driver` does not fulfil.
+/// Returns the contract violations of `driver`'s backend, one line each.
 template <class Driver>
 std::vector<std::string> check_conformance(Driver& driver) {
   return Conformance<Driver>(driver).run();

@@ -16,20 +16,19 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Proves an Exporter, in the tree or out of it, without a test framework: calls it as a Session does, and returns what
-/// it does not fulfil, one line each; an empty list means that it conforms. The suite needs a driver that knows the
-/// exporter:
+/// Tests an Exporter, in or out of the tree, without a test framework. Calls it as a Session does and returns its
+/// violations, one line each; an empty list means that it conforms. The suite needs a driver that knows the exporter:
 ///
 ///     struct Driver {
-///       std::unique_ptr<takt::Exporter> exporter();  // a new one, that writes to an empty place of its own
-///       bool can_tell();                    // whether steps() works; false where no rows are kept
-///       std::vector<std::int64_t> steps();  // the steps of the rows that have arrived there, in order
-///       bool can_fail();                    // whether fail() works
-///       void fail(bool on);                 // the place takes nothing from now on: the disk is full, the server away
+///       std::unique_ptr<takt::Exporter> exporter();  // a new one, with an empty destination of its own
+///       bool can_tell();                    // true if steps() works; false if no rows are kept
+///       std::vector<std::int64_t> steps();  // the steps of the rows that have arrived, in order
+///       bool can_fail();                    // true if fail() works
+///       void fail(bool on);                 // makes the destination fail: the disk is full, the server is down
 ///     };
 ///
-/// Only the newest exporter is asked about, also after it is gone. Takes a few seconds at most where the place is
-/// quick. Call it on a thread that may block; the exporter is used on others, one at a time.
+/// Only the newest exporter is queried, even after its destruction. Takes a few seconds at most if the destination is
+/// fast. Call it on a thread that may block; the exporter is used on others, one at a time.
 template <class Driver>
 class ExporterConformance {
  public:
@@ -50,13 +49,13 @@ class ExporterConformance {
   using Milliseconds = std::chrono::milliseconds;
   using Steps = std::vector<std::int64_t>;
 
-  // Of what has to be quick: a machine may be busy.
+  // Time limit of fast calls: a machine may be busy.
   static constexpr Milliseconds kSoon{1'000};
   static constexpr Milliseconds kTimeout{10'000};
   static constexpr Milliseconds kLittle{50};
-  static constexpr int kRows = 7;  // a period
+  static constexpr int kRows = 7;  // rows per period
 
-  /// A run as a Session shows it: what is answered `retry` comes again, with what is new.
+  /// A run as a Session shows it: data answered with `retry` appear again, with newer data.
   struct Run {
     explicit Run(const std::string& name = "Forward") {
       snapshot.run.name = "conformance";
@@ -71,7 +70,7 @@ class ExporterConformance {
       snapshot.paths[1].depth = 1;
       snapshot.series.resize(1);
     }
-    /// A period: rows, a metric each, and what they add up to.
+    /// Adds one period: rows, one metric each, and their totals.
     void go_on(const std::string& metric) {
       for (int each = 0; each < kRows; ++each, ++next) {
         Row row;
@@ -102,7 +101,7 @@ class ExporterConformance {
 
     Snapshot snapshot;
     std::uint64_t next = 0;
-    Steps taken;  // that the exporter said `ok` to
+    Steps taken;  // steps for which the exporter returned `ok`
   };
 
   void require(bool good, const char* what) {
@@ -110,7 +109,7 @@ class ExporterConformance {
     if (!good && is_new) { failures_.push_back(what); }
   }
 
-  /// On a thread that is not the one it was made on. Returns false for a call that threw.
+  /// Calls on a different thread than the one that created the exporter. Returns false if the call threw.
   template <class Call>
   bool call(const Call& what) {
     bool threw = false;
@@ -144,7 +143,7 @@ class ExporterConformance {
     return result;
   }
 
-  /// The last snapshot, again while the exporter asks for that, and the end. Returns what shutdown() did.
+  /// Passes the last snapshot, again while the exporter returns retry, and ends it. Returns the result of shutdown().
   bool end(Exporter& exporter, Run& run, Milliseconds deadline) {
     run.snapshot.finished = true;
     const auto until = std::chrono::steady_clock::now() + deadline;
@@ -153,7 +152,7 @@ class ExporterConformance {
     }
     bool delivered = false;
     const Milliseconds took = time_of([&] { delivered = exporter.shutdown(deadline); });
-    require(took <= deadline + kSoon, "shutdown() keeps to its deadline");
+    require(took <= deadline + kSoon, "shutdown() meets its deadline");
     return delivered && run.snapshot.rows.empty();
   }
 
@@ -175,9 +174,9 @@ class ExporterConformance {
     for (int period = 0; period < 5; ++period) {
       run.go_on("loss");
       const ExportResult result = show(*exporter, run);
-      require(result != ExportResult::drop, "nothing is dropped while the place takes all");
+      require(result != ExportResult::drop, "nothing is dropped while the destination accepts data");
     }
-    require(end(*exporter, run, kTimeout), "shutdown() delivers all while the place takes all");
+    require(end(*exporter, run, kTimeout), "shutdown() delivers everything while the destination accepts data");
     exporter.reset();
     Steps all;
     for (std::uint64_t step = 0; step < run.next; ++step) { all.push_back(static_cast<std::int64_t>(step)); }
@@ -193,7 +192,7 @@ class ExporterConformance {
       if (begins) { begin(*exporter, Run()); }
       bool flushed = false;
       call([&] { flushed = exporter->flush(kTimeout); });
-      require(flushed, "flush() before the first snapshot has nothing to send, and says so");
+      require(flushed, "flush() before the first snapshot has nothing to send and returns true");
       call([&] { exporter->shutdown(kTimeout); });
     }
     const std::unique_ptr<Exporter> exporter = driver_.exporter();
@@ -222,7 +221,7 @@ class ExporterConformance {
       exporter->shutdown(kLittle);
     });
     exporter.reset();
-    require(has(before), "what comes after shutdown() changes nothing");
+    require(has(before), "calls after shutdown() change nothing");
     require(run.taken.empty() || has(run.taken), "two calls of flush() send nothing twice");
   }
 
@@ -249,15 +248,15 @@ class ExporterConformance {
       show(*exporter, run);
       const bool delivered = end(*exporter, run, kTimeout);
       exporter.reset();
-      require(delivered && run.taken.size() == run.next && has(run.taken), "no name of the user's loses a row");
+      require(delivered && run.taken.size() == run.next && has(run.taken), "unusual names cause no dropped rows");
     }
   }
 
-  /// What was answered `ok` is there in the end, or shutdown() says that it is not; never twice, and in order.
+  /// Requires that everything answered with `ok` arrives, once and in order, unless shutdown() returns false.
   void require_honest(bool delivered, const Run& run) {
     if (!driver_.can_tell()) { return; }
     const Steps there = driver_.steps();
-    require(!delivered || there == run.taken, "what was answered ok has arrived where shutdown() says that all has");
+    require(!delivered || there == run.taken, "data answered with ok have arrived if shutdown() returns true");
     require(
         std::adjacent_find(there.begin(), there.end(), [](auto one, auto next) { return one >= next; }) == there.end(),
         "an outage neither repeats rows nor changes their order");
@@ -290,7 +289,7 @@ class ExporterConformance {
       show(*exporter, run);
     }
     const Milliseconds took = time_of([&] { exporter->flush(kLittle); });
-    require(took <= kLittle + kSoon, "flush() keeps to its deadline");
+    require(took <= kLittle + kSoon, "flush() meets its deadline");
     const bool delivered = end(*exporter, run, kLittle);
     call([&] { exporter.reset(); });
     driver_.fail(false);
@@ -301,7 +300,7 @@ class ExporterConformance {
   std::vector<std::string> failures_;
 };
 
-/// What the exporter of `driver` does not fulfil.
+/// Returns the contract violations of `driver`'s exporter, one line each.
 template <class Driver>
 std::vector<std::string> check_exporter_conformance(Driver& driver) {
   return ExporterConformance<Driver>(driver).run();

@@ -9,8 +9,8 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// The host's monotonic clock, CLOCK_MONOTONIC in ns, for Timers of their own. (Scopes, and Timers that join the
-/// process, read the processor's counter where it can be trusted, at half the price.) Any thread.
+/// The host's monotonic clock, CLOCK_MONOTONIC in ns, for Timers with their own statistics. (Scopes and joined Timers
+/// read the processor's counter if it is reliable, at half the cost.) Any thread.
 class CpuBackend {
  public:
   static constexpr const char* name = "cpu";

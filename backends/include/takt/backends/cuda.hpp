@@ -12,18 +12,17 @@ struct CUstream_st;  // cudaStream_t and CUstream point to it
 
 TAKT_BEGIN_NAMESPACE
 
-/// Times by CUDA events on a stream of the application's. Link takt::cuda; nothing of CUDA is needed to build, and
-/// without a driver at run time only the host is timed, which the report says. Never synchronises, makes no context,
-/// leaves the runtime's last error and captures alone. docs/gpu.md tells what a span is. Any thread.
+/// Times with CUDA events on an application's stream. Link takt::cuda. Building needs nothing of CUDA; without a
+/// driver, only the host is timed and the report says so. Never synchronizes, creates no context, and preserves the
+/// runtime's last error and captures. docs/gpu.md defines a span. Any thread.
 class TAKT_EXPORT CudaBackend {
  public:
   static constexpr const char* name = "cuda";
   static constexpr bool immediate = false;
   static constexpr bool in_order = true;
 
-  /// \param stream not owned; must not be destroyed inside a region. 0 is the default stream as this translation unit
-  /// is
-  ///        compiled: the legacy one, or with CUDA_API_PER_THREAD_DEFAULT_STREAM that of the calling thread.
+  /// \param stream not owned; must not be destroyed inside a region. 0 is the default stream of this translation unit:
+  ///         the legacy one, or with CUDA_API_PER_THREAD_DEFAULT_STREAM that of the calling thread.
   template <class Streams = detail::DefaultStreams>
   CudaBackend(CUstream_st* stream, Streams = {}) noexcept  // NOLINT(google-explicit-constructor)
       : stream_(stream != nullptr ? stream : default_stream(std::is_same_v<Streams, detail::PerThreadStreams>)) {}
@@ -34,7 +33,7 @@ class TAKT_EXPORT CudaBackend {
   Elapsed elapsed(Mark begin, Mark end, Queries& queries) noexcept;
   void end_queries(Queries& queries) noexcept;
   void release(Mark mark) noexcept;
-  /// Why nothing is timed, and what was skipped, in this process.
+  /// Returns the reason if nothing is timed, and the skipped spans, in this process.
   static DeviceReport report() noexcept;
   StreamRef ref() const noexcept;
 
@@ -49,13 +48,13 @@ class TAKT_EXPORT CudaBackend {
 
 static_assert(is_backend<CudaBackend>);
 
-/// A Scope takes a backend, for the stream that it was made for.
+/// Lets a Scope take a backend, as its stream.
 template <>
 struct StreamTraits<CudaBackend> {
   static StreamRef ref(const CudaBackend& backend) noexcept { return backend.ref(); }
 };
 
-/// A Scope takes a cudaStream_t or a CUstream.
+/// Lets a Scope take a cudaStream_t or a CUstream.
 template <>
 struct StreamTraits<CUstream_st*> {
   template <class Streams = detail::DefaultStreams>

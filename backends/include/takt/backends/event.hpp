@@ -12,43 +12,41 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// The Backend of devices that time by events: a mark is an event recorded on a stream. CudaBackend and HipBackend are
-/// made of it. What it needs of a driver is an Api, of static functions that never throw and never wait:
+/// The Backend for devices that time with events: a timestamp is an event recorded on a stream. CudaBackend and
+/// HipBackend are built on it. The Api wraps a driver in static functions that never throw and never wait:
 ///
 ///     using Stream = ...; using Event = ...;                    // pointers
 ///     static constexpr const char* name;
-///     const char* unavailable();                                // why nothing can be timed here, or nullptr
-///     const char* caveat();                                     // what reports add to its figures, or nullptr
-///     const char* error_text();                                      // what the last EventStatus::lost was
-///     bool may_call();                                          // not while that would change the program's error
-///     EventStatus enter(Stream, EventContextId&);               // asks first whether the stream is capturing
-///     std::uintptr_t order_of(Stream);                          // the same for marks that finish in order; not 0
+///     const char* unavailable();                                // reason why timing is impossible, or nullptr
+///     const char* caveat();                                     // limits of its figures for reports, or nullptr
+///     const char* error_text();                                 // description of the last EventStatus::lost
+///     bool may_call();                                          // false while calls change the program's last error
+///     EventStatus enter(Stream, EventContextId&);               // first checks if the stream is capturing
+///     std::uintptr_t order_of(Stream);                          // equal for timestamps that finish in order; not 0
 ///     EventStatus create(const EventContextId&, Event&);        // with timing
 ///     EventStatus record(Event, Stream);
 ///     EventStatus enter_capture(Stream, EventContextId&);       // not_capturing; unsupported: no graphs
-///     EventStatus record_in_graph(Event, Stream);               // as a node that records when the graph is replayed
-///     EventStatus alive(const EventContextId&);                 // lost where it is gone, and its events with it;
-///                                                               // no_context where only a visit can tell
+///     EventStatus record_in_graph(Event, Stream);               // as a node that records at each replay
+///     EventStatus alive(const EventContextId&);                 // lost if destroyed, with its events;
+///                                                               // no_context if only a visit shows it
 ///     EventStatus query(Event);
-///     EventStatus elapsed(Event, Event, float& ms);             // not_ready where an event has not finished
+///     EventStatus elapsed(Event, Event, float& ms);             // not_ready if an event has not finished
 ///     EventStatus wait(Event);                                  // until it has finished
 ///     std::uint64_t now_ns();                                   // monotonic
-///     bool exchange_mode(int& mode);                            // of captures, for this thread; 2 is relaxed
-///     bool pauses_at_captures();                                // nothing is asked for a while after a capture was
-///                                                               // seen
-///     bool visit(const EventContextId&);                        // current on a thread that has none, until leave()
+///     bool exchange_mode(int& mode);                            // capture mode of this thread; 2 is relaxed
+///     bool pauses_at_captures();                                // pauses queries after a capture was seen
+///     bool visit(const EventContextId&);                        // makes it current on a thread without a context,
+///                                                               // until leave()
 ///     void leave();
 ///
-/// and may have
+/// and optionally
 ///
-///     bool visit_stream(Stream);                                // visit() of the context of a stream, which is there
-///     void describe(EventContextId&);                           // once, of the context of a stream that is there
-///     EventStatus check(Stream);                              // before a question about an event that was recorded
-///                                                               // there, where that question touches the stream:
-///                                                               // capturing, or stream_gone
+///     bool visit_stream(Stream);                                // visit() the context of an existing stream
+///     void describe(EventContextId&);                           // once, with the context of an existing stream
+///     EventStatus check(Stream);                                // before querying an event recorded there, if the
+///                                                               // query accesses the stream: capturing, stream_gone
 ///
-/// Events are never destroyed. Nothing here but wait() waits for the device. A stream that is being captured is left
-/// alone. Any thread.
+/// Events are never destroyed. Only wait() waits for the device. A capturing stream is left alone. Any thread.
 template <class Api>
 class EventBackend {
  public:
@@ -80,12 +78,12 @@ class EventBackend {
   Stream stream_;
 };
 
-/// The DeviceOps of an EventBackend; a StreamRef's handle is then the stream itself.
+/// The DeviceOps of an EventBackend; the handle of a StreamRef is then the stream itself.
 template <class Api>
 inline constexpr const DeviceOps& event_ops =
     device_ops<EventBackend<Api>, std::remove_pointer_t<typename EventBackend<Api>::Stream>>;
 
-/// A Scope takes a backend, for the stream that it was made for.
+/// Lets a Scope take a backend, as its stream.
 template <class Api>
 struct StreamTraits<EventBackend<Api>> {
   static StreamRef ref(const EventBackend<Api>& backend) noexcept { return {&event_ops<Api>, backend.stream()}; }

@@ -12,18 +12,17 @@ struct ihipStream_t;  // hipStream_t points to it
 
 TAKT_BEGIN_NAMESPACE
 
-/// Times by HIP events on a stream of the application's. Link takt::hip; nothing of HIP is needed to build, and without
-/// its runtime at run time only the host is timed, which the report says. Never synchronises, makes no context, leaves
-/// the runtime's last error and captures alone. docs/gpu.md tells what a span is. Any thread.
+/// Times with HIP events on an application's stream. Link takt::hip. Building needs nothing of HIP; without its
+/// runtime, only the host is timed and the report says so. Never synchronizes, creates no context, and preserves the
+/// runtime's last error and captures. docs/gpu.md defines a span. Any thread.
 class TAKT_EXPORT HipBackend {
  public:
   static constexpr const char* name = "hip";
   static constexpr bool immediate = false;
   static constexpr bool in_order = true;
 
-  /// \param stream not owned; must not be destroyed inside a region. 0 is the default stream as this translation unit
-  /// is
-  ///        compiled: the legacy one, or with HIP_API_PER_THREAD_DEFAULT_STREAM that of the calling thread.
+  /// \param stream not owned; must not be destroyed inside a region. 0 is the default stream of this translation unit:
+  ///         the legacy one, or with HIP_API_PER_THREAD_DEFAULT_STREAM that of the calling thread.
   template <class Streams = detail::DefaultStreams>
   HipBackend(ihipStream_t* stream, Streams = {}) noexcept  // NOLINT(google-explicit-constructor)
       : stream_(stream == nullptr ? default_stream(std::is_same_v<Streams, detail::PerThreadStreams>)
@@ -36,14 +35,14 @@ class TAKT_EXPORT HipBackend {
   Elapsed elapsed(Mark begin, Mark end, Queries& queries) noexcept;
   void end_queries(Queries& queries) noexcept;
   void release(Mark mark) noexcept;
-  /// Why nothing is timed, and what was skipped, in this process.
+  /// Returns the reason if nothing is timed, and the skipped spans, in this process.
   static DeviceReport report() noexcept;
   StreamRef ref() const noexcept;
 
  private:
-  /// hipStreamLegacy, which is stream 0. Some calls of HIP since 6.2 take it for an address, and crash.
+  /// hipStreamLegacy, same as stream 0. Since 6.2 some HIP calls treat it as an address and crash.
   static constexpr std::uintptr_t kLegacy = 1;
-  /// hipStreamPerThread; the legacy one has no other name in HIP before 6.
+  /// hipStreamPerThread; before HIP 6 the legacy stream has no other name.
   static ihipStream_t* default_stream(bool per_thread) noexcept {
     return reinterpret_cast<ihipStream_t*>(std::uintptr_t{per_thread ? 2U : 0U});
   }
@@ -53,13 +52,13 @@ class TAKT_EXPORT HipBackend {
 
 static_assert(is_backend<HipBackend>);
 
-/// A Scope takes a backend, for the stream that it was made for.
+/// Lets a Scope take a backend, as its stream.
 template <>
 struct StreamTraits<HipBackend> {
   static StreamRef ref(const HipBackend& backend) noexcept { return backend.ref(); }
 };
 
-/// A Scope takes a hipStream_t.
+/// Lets a Scope take a hipStream_t.
 template <>
 struct StreamTraits<ihipStream_t*> {
   template <class Streams = detail::DefaultStreams>

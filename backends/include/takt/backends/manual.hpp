@@ -14,9 +14,8 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// A clock for tests, advanced by hand. As a device it can hold results back, give them in any order, fail them, or
-/// refuse to take readings. It counts its marks, so that a test can see that none was lost. Must outlive all that uses
-/// it. Any thread.
+/// A clock for tests, advanced by hand. As a device it can hold back results, return them in any order, fail them, or
+/// refuse readings. It counts its timestamps, so that a test can detect leaks. Must outlive all users. Any thread.
 class ManualClock {
  public:
   ManualClock() = default;
@@ -28,12 +27,12 @@ class ManualClock {
   }
   std::uint64_t now_ns() const noexcept { return now_ns_.load(std::memory_order_relaxed); }
 
-  /// From now on results whose end is marked stay pending (true), or are ready at once (false).
+  /// From now on, results whose end is recorded stay pending (true), or are ready at once (false).
   void hold(bool on) noexcept { hold_.store(on, std::memory_order_relaxed); }
-  /// From now on no reading can be taken (true).
+  /// From now on, readings fail (true).
   void refuse(bool on) noexcept { refuse_.store(on, std::memory_order_relaxed); }
 
-  /// Marks held back at present, in the order in which they were taken.
+  /// Returns the timestamps held back now, in the order of their readings.
   std::vector<Mark> held() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<Mark> marks;
@@ -42,25 +41,25 @@ class ManualClock {
     }
     return marks;
   }
-  /// Lets one mark, or all, become ready.
+  /// Makes one timestamp, or all, ready.
   void resolve(Mark mark) noexcept { set(mark, Elapsed::State::ready); }
   void resolve_all() noexcept {
-    const std::lock_guard<std::mutex> lock(mutex_);  // at once: while results come in, marks are released
+    const std::lock_guard<std::mutex> lock(mutex_);  // all at once: resolving releases timestamps
     for (Reading& each : marks_) {
       if (each.references > 0 && each.state == Elapsed::State::pending) { each.state = Elapsed::State::ready; }
     }
   }
-  /// Lets every result that begins or ends at `mark` fail.
+  /// Makes every result that starts or ends at `mark` fail.
   void fail(Mark mark) noexcept { set(mark, Elapsed::State::failed); }
 
-  /// Marks that were taken and not yet released as often as they should be.
+  /// Returns the number of timestamps that are not fully released.
   std::size_t outstanding() const noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::size_t count = 0;
     for (const Reading& each : marks_) { count += each.references > 0 ? 1 : 0; }
     return count;
   }
-  /// Releases and questions about marks that were not held: mistakes of the user of this clock.
+  /// Returns the number of misuses of this clock: releases and queries of timestamps that were not held.
   std::uint64_t misuses() const noexcept { return misuses_.load(std::memory_order_relaxed); }
 
  private:
@@ -134,7 +133,7 @@ class ManualBackend {
   static constexpr const char* name = "manual";
   static constexpr bool immediate = false;
 
-  /// \param clock not owned. Implicit, so that a Timer can be made from a clock.
+  /// \param clock not owned. Implicit, so that a clock converts to a Timer.
   ManualBackend(ManualClock& clock) noexcept : clock_(&clock) {}  // NOLINT(google-explicit-constructor)
 
   bool mark(Mark& mark) noexcept { return clock_->mark(mark); }
@@ -152,7 +151,7 @@ class ManualBackend {
 
 static_assert(is_backend<ManualBackend>);
 
-/// A Scope takes a backend, whose clock stands for a stream.
+/// Lets a Scope take a backend, whose clock acts as a stream.
 template <>
 struct StreamTraits<ManualBackend> {
   static StreamRef ref(const ManualBackend& backend) noexcept { return backend.stream(); }

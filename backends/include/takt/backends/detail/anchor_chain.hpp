@@ -15,24 +15,24 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The time line of one context. A driver tells the distance of two events only, as a float of milliseconds that is off
-/// by 0.25 us at 4 s and by 125 us at an hour. So every few seconds the event of a mark is kept as an anchor, each is
-/// measured from the one before and added up in double, and a mark is measured from an anchor close to it. Any thread.
-/// Never waits: while another thread places an anchor, one that has its place is used.
+/// The time line of one context. A driver reports only distances of two events, as a float of milliseconds with an
+/// error of 0.25 us at 4 s and 125 us at an hour. So every few seconds an event is kept as an anchor. Each anchor is
+/// measured from the previous one, summed in double; a timestamp is measured from a nearby anchor. Any thread. Never
+/// waits: while another thread places an anchor, a placed one is used.
 template <class Api>
 class AnchorChain {
  public:
   using Event = typename Api::Event;
   using Stream = typename Api::Stream;
-  static constexpr std::uint64_t kPeriodNs = 3'000'000'000;  ///< 4 s are promised, and marks do not come by the clock
+  static constexpr std::uint64_t kPeriodNs = 3'000'000'000;  ///< 4 s are promised, and timestamps are irregular
   static constexpr std::uint32_t kAnchors = 64;
   static constexpr std::uint32_t kNone = 0;
 
-  /// Whether the next mark should be an anchor, at `now_ns` of the host.
+  /// Returns true if the next timestamp should be an anchor, at `now_ns` of the host.
   bool is_due(std::uint64_t now_ns) const noexcept { return now_ns >= due_ns_.load(std::memory_order_relaxed); }
-  /// Makes `event`, which was recorded on `stream` at `now_ns`, an anchor; `mark` is what it is held by.
-  /// \param replaced the mark of the anchor that had to go, to be released; 0: none.
-  /// \return false where another thread adds or places one; `mark` is then not kept.
+  /// Makes `event`, recorded on `stream` at `now_ns`, an anchor, held by `mark`.
+  /// \param replaced timestamp of the evicted anchor, to be released; 0: none.
+  /// \return false if another thread adds or places one; `mark` is then not kept.
   bool add(Event event, Stream stream, Mark mark, std::uint64_t now_ns, Mark& replaced) noexcept {
     const Lock lock(busy_);
     if (!lock.held || !is_due(now_ns)) { return false; }
@@ -43,7 +43,7 @@ class AnchorChain {
     replaced = anchor.mark;
     anchor.mark = mark;
     anchor.stream = stream;
-    anchor.event.store(event, std::memory_order_release);    // pairs with distance(): behind kNone
+    anchor.event.store(event, std::memory_order_release);    // pairs with distance(): after kNone
     anchor.number.store(number, std::memory_order_release);  // pairs with place_of()
     newest_.store(number, std::memory_order_release);        // pairs with newest()
     due_ns_.store(now_ns + kPeriodNs, std::memory_order_relaxed);
@@ -51,15 +51,15 @@ class AnchorChain {
   }
   std::uint32_t newest() const noexcept { return newest_.load(std::memory_order_acquire); }  // pairs with add()
 
-  /// Where `event`, which has finished, lies on this time line.
+  /// Locates a finished `event` on this time line.
   /// \param anchor the newest one when it was recorded.
-  /// \return false where no anchor near it has finished yet, or there is none.
+  /// \return false if no anchor near it has finished yet, or none exists.
   bool locate(Event event, std::uint32_t anchor, DevicePlace& place) noexcept {
     const std::uint32_t newest = this->newest();
     if (anchor == kNone || newest == kNone) { return false; }
     const std::uint32_t oldest = newest < kAnchors ? 1 : newest - kAnchors + 1;
     if (anchor < oldest) { anchor = oldest; }
-    // Its own; the one before, where that stands in a queue still; the one behind, where there is none before.
+    // Its own; the previous one if that is still queued; the next one if no previous one exists.
     for (const std::uint32_t number : {anchor, anchor - 1, anchor + 1}) {
       if (number < oldest || number > newest) { continue; }
       double origin = 0;
@@ -77,10 +77,10 @@ class AnchorChain {
     std::atomic<bool> placed{false};
     std::atomic<double> ns{0};
     std::atomic<Event> event{};
-    Mark mark = 0;       // under busy_, as the next one
-    Stream stream = {};  // of `event`
+    Mark mark = 0;       // under busy_, like the next one
+    Stream stream = {};  // stream of `event`
   };
-  /// Of whoever changes something; nobody waits for it.
+  /// A try-lock for changes; no thread waits for it.
   struct Lock {
     // Pairs with the release of ~Lock().
     explicit Lock(std::atomic_flag& busy) noexcept : flag(busy), held(!busy.test_and_set(std::memory_order_acquire)) {}
@@ -93,14 +93,14 @@ class AnchorChain {
     const bool held;
   };
 
-  /// From anchor `number` to `event`, which may be the older one. False where the driver does not tell, or the anchor
-  /// went meanwhile.
+  /// Measures from anchor `number` to `event`, which may be the older one. Returns false if the driver has no answer,
+  /// or the anchor was evicted meanwhile.
   bool distance(std::uint32_t number, Event event, bool is_older, double& ns, double& error_ns) noexcept {
     Anchor& anchor = anchor_[number % kAnchors];
-    // Pairs with add(): who sees the event of a later anchor sees below that the number is gone.
+    // Pairs with add(): a reader of a later anchor's event sees below that the number has changed.
     const Event from = anchor.event.load(std::memory_order_acquire);
     float ms = 0;
-    // HIP locks the first event, then the second: all threads ask of the older one first.
+    // HIP locks the first event, then the second: all threads pass the older one first.
     if (from != event && Api::elapsed(is_older ? event : from, is_older ? from : event, ms) != EventStatus::done) {
       return false;
     }
@@ -108,7 +108,7 @@ class AnchorChain {
     const float next = std::nextafter(std::fabs(ms), std::numeric_limits<float>::infinity());
     error_ns = static_cast<double>(next - std::fabs(ms)) / 2 * 1e6;
     ns = static_cast<double>(ms) * 1e6;
-    return anchor.number.load(std::memory_order_seq_cst) == number;  // pairs with add(), before it gives the event away
+    return anchor.number.load(std::memory_order_seq_cst) == number;  // pairs with add(), before it reuses the event
   }
 
   bool place_of(std::uint32_t number, double& ns) noexcept {
@@ -117,11 +117,11 @@ class AnchorChain {
     // Pairs with find_place().
     if (!anchor.placed.load(std::memory_order_acquire) && !find_place(number, anchor)) { return false; }
     ns = anchor.ns.load(
-        std::memory_order_acquire);  // pairs with find_place(): of a later anchor, distance() finds it gone
+        std::memory_order_acquire);  // pairs with find_place(); if it is a later anchor's, distance() detects that
     return true;
   }
 
-  /// Measures an anchor from a neighbour that has its place; the first one to finish has 0.
+  /// Measures an anchor from a placed neighbour; the first one to finish is at 0.
   bool find_place(std::uint32_t number, Anchor& anchor) noexcept {
     const Lock lock(busy_);
     if (!lock.held || anchor.number.load(std::memory_order_relaxed) != number) { return false; }
@@ -137,7 +137,7 @@ class AnchorChain {
       ns += anchor_[from % kAnchors].ns.load(std::memory_order_relaxed);
     }
     has_origin_ = true;
-    anchor.ns.store(ns, std::memory_order_release);        // pairs with place_of(): behind the number
+    anchor.ns.store(ns, std::memory_order_release);        // pairs with place_of(): after the number
     anchor.placed.store(true, std::memory_order_release);  // pairs with place_of()
     return true;
   }

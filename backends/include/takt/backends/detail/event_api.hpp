@@ -9,27 +9,27 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// What a driver answers to a call of EventBackend's.
+/// A driver's answer to a call of EventBackend.
 enum class EventStatus : std::uint8_t {
   done,
-  not_ready,      ///< the device has not come so far
-  capturing,      ///< not while a stream is being captured
-  not_capturing,  ///< only while the stream is being captured
-  unsupported,    ///< this kind of device, or its driver, has no such thing
+  not_ready,      ///< the device has not reached it yet
+  capturing,      ///< not allowed while a stream is being captured
+  not_capturing,  ///< allowed only while the stream is being captured
+  unsupported,    ///< not available on this kind of device or driver
   no_context,     ///< the calling thread has no context for it
-  stream_gone,    ///< the stream on which the event was recorded has been destroyed: nothing is to be asked about it
-  pending_error,  ///< the application has not read its own last error yet, which a call would overwrite
-  not_recorded,   ///< the event was never recorded: the graph that does so has not run
-  refused,        ///< this call failed; others may not
-  lost            ///< the context is gone or broken for good: no further call
+  stream_gone,    ///< the event's stream was destroyed: the event must not be queried
+  pending_error,  ///< the application has not read its own last error, which a call overwrites
+  not_recorded,   ///< the event was never recorded: its graph has not run
+  refused,        ///< this call failed; others may succeed
+  lost            ///< the context is destroyed or permanently broken: no further call
 };
 
-/// A context of a device. The number tells it from a later one at the same address; 0 where the driver has none.
+/// A context of a device. The number distinguishes it from a later one at the same address; 0 if the driver has none.
 struct EventContextId {
   const void* handle = nullptr;
   std::uint64_t number = 0;
-  std::uintptr_t part = 0;  ///< of the context, whose default stream was asked for; 0: all of it. Not of the identity
-  int device = -1;          ///< that it is the one context of, by which it can be asked for; -1: not known. Likewise
+  std::uintptr_t part = 0;  ///< part of the context with the default stream; 0: all of it. Not in the identity
+  int device = -1;          ///< device whose primary context it is, used to query it; -1: unknown. Not in the identity
 
   friend bool operator==(const EventContextId& a, const EventContextId& b) noexcept {
     return a.handle == b.handle && a.number == b.number;
@@ -38,7 +38,7 @@ struct EventContextId {
 
 namespace detail {
 
-/// The program's errno: a region may end between a call that failed and the program's question why.
+/// Preserves the program's errno: a region may end between a failed call and the program's check of errno.
 struct ErrnoKept {
   ErrnoKept() noexcept : kept(errno) {}
   ~ErrnoKept() { errno = kept; }
@@ -49,7 +49,7 @@ struct ErrnoKept {
 
 constexpr int kRelaxedCaptureMode = 2;
 
-/// While it lives, questions of this thread do no harm to captures, of whichever thread and mode.
+/// Makes this thread's queries harmless to captures of any thread and mode, during its lifetime.
 template <class Api>
 class RelaxedMode {
  public:
@@ -61,7 +61,7 @@ class RelaxedMode {
   RelaxedMode& operator=(const RelaxedMode&) = delete;
 
  private:
-  int mode_ = kRelaxedCaptureMode;  // then what it was before
+  int mode_ = kRelaxedCaptureMode;  // later the previous mode
   const bool exchanged_;
 };
 
@@ -74,8 +74,8 @@ EventStatus check_stream(typename Api::Stream, long) noexcept {
   return EventStatus::done;
 }
 
-/// Returns whether events recorded on `stream` may be queried now, as a driver may access the stream for that: done,
-/// capturing or stream_gone. Done if the Api does not say.
+/// Checks if events recorded on `stream` may be queried now, because a driver may access the stream: done, capturing or
+/// stream_gone. Done if the Api has no check().
 template <class Api>
 EventStatus check_stream(typename Api::Stream stream) noexcept {
   return check_stream<Api>(stream, 0);

@@ -40,7 +40,7 @@ class EventCounts {
 
   void add(Count cause) noexcept { counts_[cause].fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t of(Count cause) const noexcept { return counts_[cause].load(std::memory_order_relaxed); }
-  /// A mark was not made, for what the driver has answered.
+  /// Counts a skipped timestamp by the driver's answer.
   void skipped(EventStatus status) noexcept {
     switch (status) {
       case EventStatus::capturing:
@@ -90,7 +90,7 @@ EventContextId described_context(const EventContextId& id, long) noexcept {
   return id;
 }
 
-/// The books of one context: its events, its streams, its time line. Never destroyed.
+/// State of one context: its events, streams and time line. Never destroyed.
 template <class Api>
 struct EventContext {
   using Pool = EventPool<typename Api::Event>;
@@ -104,32 +104,32 @@ struct EventContext {
   AnchorChain<Api> anchors;
 };
 
-/// Those of a process. Any thread; no locks.
+/// All contexts of a process. Any thread; no locks.
 template <class Api>
 class EventContexts {
  public:
   using Context = EventContext<Api>;
   static constexpr unsigned kMax = 64;
 
-  /// The books of a context, made at its first mark; nullptr beyond the bound.
+  /// Returns the state of a context, created at its first timestamp; nullptr beyond the limit.
   Context* find(const EventContextId& id) noexcept {
     for (auto& place : contexts_) {
       Context* there = place.load(std::memory_order_acquire);  // pairs with the exchange below
       if (there == nullptr) {
         auto* fresh = new (std::nothrow) Context(described_context<Api>(id, 0));
         if (fresh == nullptr) { return nullptr; }
-        // Pairs with all who load from contexts_.
+        // Pairs with all loads from contexts_.
         if (place.compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) { return fresh; }
         delete fresh;
       }
       if (there->id == id) { return there; }
-      // The same place with another number: that context has been reset, and its events are not to be asked about.
+      // Same address with another number: that context was reset, and its events must not be queried.
       if (there->id.handle == id.handle) { there->lost.store(true, std::memory_order_relaxed); }
     }
     return nullptr;
   }
 
-  /// How many there are, and those of them that are lost.
+  /// Returns the number of contexts, and how many of them are lost.
   unsigned count(unsigned& lost) const noexcept {
     unsigned contexts = 0;
     lost = 0;
@@ -141,7 +141,7 @@ class EventContexts {
     }
     return contexts;
   }
-  /// Of all pools.
+  /// Sums over all pools.
   std::uint32_t sum(std::uint32_t (Context::Pool::*what)() const noexcept) const noexcept {
     std::uint32_t total = 0;
     for (const auto& place : contexts_) {

@@ -17,25 +17,25 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// All that a process keeps of one kind of device: its contexts with their events, and what was not timed. Any thread;
-/// takes no lock, never waits for the device, and calls the driver only where that can be noticed by nobody.
+/// Process-wide state of one kind of device: its contexts with their events, and counts of untimed spans. Any thread.
+/// Takes no lock, never waits for the device, and calls the driver only if the application cannot notice.
 template <class Api>
 class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = EventContexts<Api>::kMax;
-  static constexpr std::uint32_t kFirstEvents = 256;     ///< of a context
+  static constexpr std::uint32_t kFirstEvents = 256;     ///< per context
   static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< see Api::pauses_at_captures()
 
   /// Never destroyed: threads may outlive static objects.
   static EventDevice& instance() noexcept {
     static_assert(std::is_trivially_destructible_v<EventDevice>, "it lives to the very end");
-    static EventDevice device;  // constant-initialised: a guard might be held at a fork
+    static EventDevice device;  // constant-initialized: a fork may hold a guard
     return device;
   }
 
-  /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done.
-  /// \param begins a region: some room is kept for ends.
+  /// Records an event on `stream`. Returns false, and counts it, if impossible or if the application can notice.
+  /// \param begins true for starts of regions: some capacity is reserved for ends.
   bool mark(Stream stream, Mark& mark, bool begins) noexcept {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
@@ -49,7 +49,7 @@ class EventDevice {
     return status != EventStatus::done && skip(status);
   }
 
-  /// Puts an event into the graph that `stream` is being captured into: each replay records it again, until it is
+  /// Adds an event to the graph that `stream` is being captured into: each replay records it again, until it is
   /// released.
   bool graph_mark(Stream stream, Mark& mark) noexcept {
     const ErrnoKept errno_kept;
@@ -57,18 +57,18 @@ class EventDevice {
     const RelaxedMode<Api> relaxed;
     EventContextId id;
     if (const EventStatus status = Api::enter_capture(stream, id); status != EventStatus::done) { return skip(status); }
-    pause();  // somebody captures
+    pause();  // a stream is being captured
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
     slot->handle = nullptr;
-    slot->stream = nullptr;  // where it stands is not known until the graph is launched
+    slot->stream = nullptr;  // its stream is unknown until the graph is launched
     slot->number = 0;
     const EventStatus status = Api::record_in_graph(slot->event, stream);
     return marked(*slot, status, mark) || skip(status);
   }
 
-  /// While a time line is recorded: `mark`, which the calling thread has just made, is measured from the newest anchor,
-  /// or is one.
+  /// Measures `mark`, which the calling thread has just recorded, from the newest anchor, or makes it one; while a time
+  /// line is recorded.
   void offer(Mark mark) noexcept {
     Slot& slot = slot_of(mark);
     AnchorChain<Api>& anchors = context_of(slot).anchors;
@@ -80,7 +80,7 @@ class EventDevice {
     }
     slot.anchor = anchors.newest();
   }
-  /// Where `mark`, which has finished, lies on the time line of its context.
+  /// Locates a finished `mark` on the time line of its context.
   bool locate(Mark mark, DevicePlace& place) noexcept {
     const Slot& slot = slot_of(mark);
     Context& context = context_of(slot);
@@ -115,8 +115,8 @@ class EventDevice {
     Slot& to = slot_of(end);
     Context& context = context_of(to);
     if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return lose(); }
-    // Stream 0 is another one on each device, and the per-thread stream on each thread. A driver takes events of two
-    // contexts for invalid ones; the distance of those of two streams says nothing.
+    // Stream 0 differs per device, and the per-thread stream per thread. A driver rejects two events of different
+    // contexts; the distance of events on different streams is meaningless.
     if (from.context != to.context || from.stream != to.stream) {
       counts_.add(EventCounts::kOtherStream);
       return Elapsed::failed();
@@ -127,7 +127,7 @@ class EventDevice {
       return answer(context, status);
     }
     if (context.events.is_low()) { grow_ahead(context); }
-    // Of one mark the driver is asked itself: there will be no question for a time to correct what StreamProgress says.
+    // For one timestamp, query the driver: no later request for a time corrects StreamProgress.
     if (begin == end || to.stream == nullptr || !to.stream->has_finished(to.number)) {
       const EventStatus status = ask(context, queries, [&] { return query(to, queries); });
       if (status != EventStatus::done) { return answer(context, status); }
@@ -142,12 +142,12 @@ class EventDevice {
     });
     if (status != EventStatus::done) { return answer(context, status); }
     for (Slot* each : {&from, &to}) { each->finished.store(true, std::memory_order_relaxed); }
-    if (!(ms < kMaxMs)) { return Elapsed::failed(); }  // or it is no number
+    if (!(ms < kMaxMs)) { return Elapsed::failed(); }  // too large, or NaN
     if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
   }
 
-  /// For trials and measurements alone, and never on behalf of a stream that is being captured.
+  /// For trials and measurements only. Must not be called for a capturing stream.
   bool wait(Stream stream, Mark mark) noexcept {
     const ErrnoKept errno_kept;
     Slot& slot = slot_of(mark);
@@ -190,7 +190,7 @@ class EventDevice {
     return report;
   }
 
-  /// Events made so far, and those of them that are free; of all contexts.
+  /// Events created so far, and free events, over all contexts.
   std::uint32_t events() const noexcept { return contexts_.sum(&Pool::made); }
   std::uint32_t free_events() const noexcept { return contexts_.sum(&Pool::free); }
 
@@ -200,7 +200,7 @@ class EventDevice {
   using Slot = typename Pool::Slot;
   using Space = StreamSpace<Api>;
   static constexpr int kUnknownMode = -1;
-  static constexpr float kMaxMs = 9e12F;  // what 64 bits hold in ns
+  static constexpr float kMaxMs = 9e12F;  // fits 64-bit ns
 
   static Slot& slot_of(Mark mark) noexcept { return *reinterpret_cast<Slot*>(static_cast<std::uintptr_t>(mark)); }
   static Mark mark_of(Slot& slot) noexcept { return reinterpret_cast<std::uintptr_t>(&slot); }
@@ -212,7 +212,7 @@ class EventDevice {
     if (Api::unavailable() != nullptr) { return false; }
     return Api::may_call() || skip(EventStatus::pending_error);
   }
-  /// Whether that was done; if not, what the driver has answered, or done where that is counted already.
+  /// Returns true on success. Otherwise `status` is the driver's answer, or done if the skip was counted already.
   bool mark_on(Stream stream, Mark& mark, bool begins, EventStatus& status) noexcept {
     EventContextId id;
     status = Api::enter(stream, id);
@@ -230,7 +230,7 @@ class EventDevice {
     status = Api::record(slot->event, stream);
     return marked(*slot, status, mark) && Space::recorded(*slot);
   }
-  /// A free event of a context; nullptr, counted, where there is none.
+  /// Returns a free event of a context; nullptr, and counted, if none.
   Slot* take_slot(const EventContextId& id) noexcept {
     Context* context = contexts_.find(id);
     if (context == nullptr) {
@@ -262,23 +262,23 @@ class EventDevice {
     mark = mark_of(slot);
     return true;
   }
-  /// Once in a row of questions: what makes them harmless to captures, and whether there is a context to ask about. One
-  /// that has been reset took its events along.
+  /// Prepares a batch of queries, once: makes them harmless to captures, and checks that the context exists. A reset
+  /// context has taken its events along.
   EventStatus begin_asking(const Context& context, Queries& queries) noexcept {
     if (!queries.started) {
       queries.started = true;
       queries.mode = kRelaxedCaptureMode;
       if (!Api::exchange_mode(queries.mode)) { queries.mode = kUnknownMode; }
     }
-    if (queries.mode == kUnknownMode) { return EventStatus::not_ready; }  // a question would harm captures of others
+    if (queries.mode == kUnknownMode) { return EventStatus::not_ready; }  // a query can break captures of other threads
     if (queries.context == &context) { return EventStatus::done; }
     EventStatus status = Api::alive(context.id);
     if (TAKT_UNLIKELY(status == EventStatus::no_context)) { status = visit(context, queries); }
     if (status == EventStatus::done) { queries.context = &context; }
     return status;
   }
-  /// The calling thread has no context, or another one. Without the relaxed mode questions of a thread that has none
-  /// would end captures of others.
+  /// Visits the context, because the calling thread has none or another one. Without the relaxed mode, queries of a
+  /// thread without a context end captures of other threads.
   EventStatus visit(const Context& context, Queries& queries) noexcept {
     queries.context = nullptr;
     if (queries.visiting) { Api::leave(); }
@@ -288,7 +288,7 @@ class EventDevice {
 
   static Stream stream_of(const Slot& slot) noexcept { return static_cast<Stream>(slot.handle); }
   static EventStatus query(Slot& slot, Queries& queries) noexcept {
-    queries.stream = nullptr;  // a capture may have begun since it was looked at
+    queries.stream = nullptr;  // a capture may have started since its check
     EventStatus status = poll_once(slot, queries);
     if (status == EventStatus::done) { status = Api::query(slot.event); }
     if (status == EventStatus::done) { slot.finished.store(true, std::memory_order_relaxed); }
@@ -298,7 +298,7 @@ class EventDevice {
     Queries queries;
     return query(slot, queries);
   }
-  /// Once in a row of questions, and before each query: whether a question about this event does no harm to its stream.
+  /// Checks, once per batch and before each query, that querying this event is harmless to its stream.
   static EventStatus poll_once(const Slot& slot, Queries& queries) noexcept {
     if (slot.handle == nullptr || queries.stream == slot.handle) { return EventStatus::done; }
     const EventStatus status = check_stream<Api>(stream_of(slot));
@@ -306,8 +306,7 @@ class EventDevice {
     return status;
   }
 
-  /// The question again as a visitor, where the calling thread, which takes in the results of one that has ended, has
-  /// no context.
+  /// Queries again as a visitor if the calling thread, which collects results of an ended thread, has no context.
   template <class Question>
   EventStatus ask(const Context& context, Queries& queries, Question question) noexcept {
     const EventStatus status = question();
@@ -317,8 +316,8 @@ class EventDevice {
     return question();
   }
 
-  /// More free events: those that have finished since they were given back, else new ones. The first time as many as a
-  /// stream may have in flight, so that none is made in the midst of training.
+  /// Gets more free events: finished ones, else new ones. The first time as many as one stream may have in flight, so
+  /// that none is created during training.
   bool grow(Context& context) noexcept {
     const RelaxedMode<Api> relaxed;
     if (space_in(context).recycle(&EventDevice::query_alone)) { return true; }
@@ -333,7 +332,7 @@ class EventDevice {
     } while (context.events.made() < wanted);
     return true;
   }
-  /// While results are looked at, so that marks need not.
+  /// Called while results are polled, so that mark() need not grow.
   void grow_ahead(Context& context) noexcept {
     if (context.growing.exchange(true, std::memory_order_acquire)) { return; }  // pairs with the release below
     grow(context);
@@ -363,7 +362,7 @@ class EventDevice {
   }
 
   void pause() noexcept { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
-  /// Whether nothing may be asked now.
+  /// Returns true if queries are paused.
   bool is_paused() noexcept {
     if (!Api::pauses_at_captures()) { return false; }
     const std::uint64_t until = paused_until_.load(std::memory_order_relaxed);

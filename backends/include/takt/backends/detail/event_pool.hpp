@@ -14,37 +14,37 @@ namespace detail {
 
 struct StreamProgress;
 
-/// What became of an event that was given back before it had finished.
+/// Fate of an event that was released before it had finished.
 enum class SlotFate : std::uint8_t {
   unfinished,
   finished,
-  left_behind  ///< nobody can tell whether it has finished: it is not used again
+  left_behind  ///< unknown if it has finished: never used again
 };
 
-/// An event of a context, and who uses it.
+/// An event of a context, and its users.
 template <class Event>
 struct EventSlot {
   Event event{};
-  void* context = nullptr;             ///< whose pool it is of
-  void* handle = nullptr;              ///< of the stream that it was recorded on last, nullptr where that is not known
-  StreamProgress* stream = nullptr;    ///< that it was recorded on last, nullptr where that is not followed
-  std::uint64_t number = 0;            ///< of the mark on that stream
-  std::uint32_t anchor = 0;            ///< of the time line, that it is measured from; 0: it has no place there
-  std::atomic<bool> finished{false};   ///< the driver has said so of this event itself
-  std::atomic<std::uint32_t> uses{0};  ///< spans that begin or end here and are not resolved
+  void* context = nullptr;             ///< owner of its pool
+  void* handle = nullptr;              ///< stream of its last record; nullptr: unknown
+  StreamProgress* stream = nullptr;    ///< progress of that stream; nullptr: not tracked
+  std::uint64_t number = 0;            ///< number of the timestamp on that stream
+  std::uint32_t anchor = 0;            ///< time-line anchor that it is measured from; 0: none
+  std::atomic<bool> finished{false};   ///< the driver has reported it for this event itself
+  std::atomic<std::uint32_t> uses{0};  ///< unresolved spans that start or end here
   std::uint32_t index = 0;
   std::atomic<std::uint32_t> next{0};  ///< in a list: index + 1, 0 at the end
 };
 
-/// The events of one context, used again and again and never destroyed: that can block, and at exit the driver may be
-/// gone. Grows by chunks up to a bound. Any thread; no locks.
+/// The events of one context, reused and never destroyed: destruction can block, and at exit the driver may be
+/// unloaded. Grows by chunks up to a limit. Any thread; no locks.
 template <class Event>
 class EventPool {
  public:
   using Slot = EventSlot<Event>;
   static constexpr std::uint32_t kChunk = 64;
   static constexpr std::uint32_t kChunks = 1024;
-  static constexpr std::uint32_t kLow = 16;  ///< free events, below which it is time to make more
+  static constexpr std::uint32_t kLow = 16;  ///< number of free events below which more should be created
 
   EventPool() = default;
   /// Leaves the events to the driver.
@@ -54,7 +54,7 @@ class EventPool {
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
-  /// A free slot, or nullptr.
+  /// Returns a free slot, or nullptr.
   Slot* take() noexcept {
     Slot* slot = pop(free_);
     if (slot != nullptr) { free_count_.fetch_sub(1, std::memory_order_relaxed); }
@@ -64,19 +64,18 @@ class EventPool {
     free_count_.fetch_add(1, std::memory_order_relaxed);
     push(free_, slot);
   }
-  /// One that has been taken before, by its index: whatever it is used for by now.
+  /// Returns a slot by its index, regardless of its current use.
   Slot& slot(std::uint32_t index) noexcept { return at(index); }
-  /// Gives back a slot whose event may still stand in the queue of its stream. Recording it again now is undefined in
-  /// HIP.
+  /// Gives back a slot whose event may still be in its stream's queue. Recording it again now is undefined in HIP.
   void give_unfinished(Slot& slot) noexcept { push(unfinished_, slot); }
 
-  /// Frees those of the unfinished that have finished.
+  /// Frees the finished ones among the unfinished slots.
   /// \param fate_of a Slot.
-  /// \return how many.
+  /// \return number of freed slots.
   template <class FateOf>
   std::uint32_t recycle(FateOf fate_of) noexcept {
     std::uint32_t freed = 0;
-    std::uint32_t kept = 0;  // a list of those that have not
+    std::uint32_t kept = 0;  // list of the unfinished ones
     while (Slot* slot = pop(unfinished_)) {
       const SlotFate fate = fate_of(*slot);
       if (fate == SlotFate::finished) {
@@ -95,16 +94,16 @@ class EventPool {
     return freed;
   }
 
-  /// Makes a chunk of events. Several threads may do so at once: each makes one of its own.
-  /// \param create puts an event into an Event&; false where it cannot.
-  /// \return whether there is at least one more.
+  /// Creates a chunk of events. Several threads may do so at once: each creates its own.
+  /// \param create puts an event into an Event&; false if impossible.
+  /// \return true if at least one was created.
   template <class Create>
   bool grow(void* context, Create create) noexcept {
     Event event{};
     if (chunks_.load(std::memory_order_relaxed) >= kChunks || !create(event)) { return false; }
     const std::uint32_t number = chunks_.fetch_add(1, std::memory_order_relaxed);
     auto* chunk = number < kChunks ? new (std::nothrow) Chunk : nullptr;
-    if (chunk == nullptr) { return false; }                  // one event is left behind
+    if (chunk == nullptr) { return false; }                  // one event is leaked
     chunk_[number].store(chunk, std::memory_order_release);  // pairs with at()
     std::uint32_t made = 0;
     do {
@@ -124,7 +123,7 @@ class EventPool {
 
  private:
   using Chunk = std::array<Slot, kChunk>;
-  using List = std::atomic<std::uint64_t>;  // index + 1 of the first slot; above it a count of changes
+  using List = std::atomic<std::uint64_t>;  // index + 1 of the first slot; above it a change counter
 
   Slot& at(std::uint32_t index) noexcept {
     return (*chunk_[index / kChunk].load(std::memory_order_acquire))[index % kChunk];  // pairs with grow()
@@ -139,7 +138,7 @@ class EventPool {
       const auto first = static_cast<std::uint32_t>(head);
       if (first == 0) { return nullptr; }
       Slot& slot = at(first - 1);
-      // Another thread may take it, and give it back, meanwhile: the count in the head tells.
+      // Another thread may take and return it meanwhile: the counter in the head detects that.
       const std::uint64_t rest = changed(head, slot.next.load(std::memory_order_relaxed));
       // Pairs with push().
       if (list.compare_exchange_weak(head, rest, std::memory_order_acq_rel, std::memory_order_acquire)) {

@@ -17,19 +17,20 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The progress of a stream, by the numbers of its marks. A stream works in order, so if one mark is known to have
-/// finished, all before it have, and need no query. It may claim one mark too many (two threads mark one stream at
-/// once, or a new stream has the address of an old one): asked for the time, the driver still answers "not ready". Any
+/// Progress of a stream, by the numbers of its timestamps. A stream works in order: if one timestamp has finished, all
+/// before it have, and need no query. The number may be too high by one (two threads record on one stream at once, or a
+/// new stream has an old one's address); if the time is then requested, the driver still answers "not ready". Any
 /// thread.
 ///
-/// It also bounds how many marks are in flight, since a driver holds up who records on a stream whose queue is full,
-/// and others with it. One mark in an eighth of these is *watched*: where there is no room, the oldest of them is asked
-/// for. Its slot is used again only once it has finished, so that an answer about a later use of it is true of it, too.
+/// Also limits timestamps in flight, because a driver blocks a thread that records on a stream with a full queue, and
+/// others with it. One timestamp in an eighth of the limit is *watched*: at the limit, the oldest watched one is
+/// queried. Its slot is reused only after it has finished, so an answer for a later use is also true for the watched
+/// one.
 struct StreamProgress {
-  static constexpr unsigned kWatched = 16;  ///< so that no eighth takes the place of the oldest
+  static constexpr unsigned kWatched = 16;  ///< enough that no eighth overwrites the oldest
   static constexpr unsigned kIndexBits = 20;
 
-  /// A mark, and the slot that it was made in.
+  /// A timestamp and its slot.
   struct Watched {
     std::uint64_t number = 0;  ///< 0: none
     std::uint32_t index = 0;
@@ -40,9 +41,9 @@ struct StreamProgress {
   std::atomic<std::uint64_t> finished{0};
   std::atomic<std::uint64_t> newest_watched{0};
   std::array<std::atomic<std::uint64_t>, kWatched> watched{};
-  PollBackoff timeout;  ///< of those that find no room
+  PollBackoff timeout;  ///< back-off when the stream is full
 
-  /// The number of the next mark; 0 where `most` are in flight.
+  /// Returns the number of the next timestamp; 0 if `max` are in flight.
   std::uint64_t next_mark(std::uint64_t max) noexcept {
     std::uint64_t last = marks.load(std::memory_order_relaxed);
     do {
@@ -50,11 +51,12 @@ struct StreamProgress {
     } while (!marks.compare_exchange_weak(last, last + 1, std::memory_order_relaxed));
     return last + 1;
   }
-  /// The driver has refused `number`, of next_mark(). It stays where others have come after it, who finish it.
+  /// Takes back `number` from next_mark() after the driver refused it. If later numbers exist, it remains; they finish
+  /// it.
   void refused(std::uint64_t number) noexcept {
     marks.compare_exchange_strong(number, number - 1, std::memory_order_relaxed);
   }
-  /// `number` has been recorded with the event of the slot `index`. \param most as of next_mark().
+  /// Records that `number` uses the event of the slot `index`. \param max as for next_mark().
   void watch(std::uint64_t number, std::uint32_t index, std::uint64_t max) noexcept {
     const std::uint64_t eighth = std::max<std::uint64_t>(max / 8, 1);
     const std::uint64_t before = newest_watched.load(std::memory_order_relaxed);
@@ -63,7 +65,7 @@ struct StreamProgress {
     // Release: pairs with oldest_watched().
     watched[number / eighth % kWatched].store(number << kIndexBits | index, std::memory_order_release);
   }
-  /// Returns the oldest watched mark that is not known to have finished.
+  /// Returns the oldest watched timestamp that is not known to have finished.
   Watched oldest_watched() const noexcept {
     const std::uint64_t known = finished.load(std::memory_order_relaxed);
     Watched oldest;
@@ -82,13 +84,13 @@ struct StreamProgress {
   }
 };
 
-/// The streams of one context. Nothing is timed on those that find no place. Any thread.
+/// The streams of one context. Streams beyond the capacity are not timed. Any thread.
 class StreamTable {
  public:
   static constexpr unsigned kPlaces = 512;
   static constexpr unsigned kTries = 16;
 
-  /// nullptr: there is no place for another one. \param stream not 0.
+  /// Returns the stream's progress; nullptr if the table is full. \param stream not 0.
   StreamProgress* find(std::uintptr_t stream) noexcept {
     const std::uintptr_t hash = (stream >> 4U) ^ (stream >> 13U) ^ stream;
     for (unsigned attempt = 0; attempt < kTries; ++attempt) {
@@ -107,21 +109,22 @@ class StreamTable {
   std::array<StreamProgress, kPlaces> places_{};
 };
 
-/// Room on the streams of one context: how many marks may be in flight on each (max_in_flight()). Any thread; takes no
-/// lock, and never waits.
+/// Capacity of the streams of one context: timestamps that may be in flight on each (max_in_flight()). Any thread;
+/// takes no lock and never waits.
 template <class Api>
 class StreamSpace {
  public:
   using Pool = EventPool<typename Api::Event>;
   using Slot = typename Pool::Slot;
-  static constexpr unsigned kLateStreams = 8;  ///< found while events are looked for, after which it gives up
+  static constexpr unsigned kLateStreams = 8;  ///< maximum of unfinished streams met before a search for events stops
 
   StreamSpace(Pool& events, StreamTable& streams) noexcept : events_(events), streams_(streams) {}
 
-  /// `slot` is about to be recorded on the stream of this order. False where as many are in flight as may be, and the
-  /// device says that the oldest has not finished; or where there is no place for the stream (Slot::stream is nullptr).
-  /// \param begins an eighth is kept for the ends of regions.
-  /// \param silent the device is not to be asked.
+  /// Reserves a number for `slot`, which is about to be recorded on the stream of this order. Returns false if the
+  /// stream is full and the device reports the oldest as unfinished, or if the stream table is full (Slot::stream is
+  /// nullptr).
+  /// \param begins true for starts of regions: an eighth is reserved for ends.
+  /// \param silent the device must not be queried.
   bool take(Slot& slot, std::uintptr_t order, bool begins, bool silent) noexcept {
     const std::uint64_t max = space(begins);
     slot.stream = streams_.find(order);
@@ -129,7 +132,7 @@ class StreamSpace {
     slot.number = slot.stream->next_mark(max);
     return TAKT_LIKELY(slot.number != 0) || take_asked(slot, max, silent);
   }
-  /// After take(), one of these: the driver has taken it (returns true), or refused.
+  /// After take(), call one of these: recorded() if the driver accepted it (returns true), else refused().
   static bool recorded(Slot& slot) noexcept {
     if (slot.stream != nullptr) { slot.stream->watch(slot.number, slot.index, space(false)); }
     return true;
@@ -138,9 +141,9 @@ class StreamSpace {
     if (slot.stream != nullptr && slot.number != 0) { slot.stream->refused(slot.number); }
     give(slot);
   }
-  /// Nobody needs the mark any more.
+  /// Releases the slot after the timestamp's last use.
   void released(Slot& slot) noexcept {
-    // Not by StreamProgress, which may speak of another stream at the same address.
+    // Do not use StreamProgress here: it may describe another stream at the same address.
     if (slot.finished.load(std::memory_order_relaxed)) {
       give(slot);
     } else {
@@ -151,10 +154,10 @@ class StreamSpace {
     slot.number = 0;
     events_.give(slot);
   }
-  /// Frees what has finished since it was given back; whether there was any. In RelaxedMode.
+  /// Frees slots whose events have finished since their release. Returns true if there were any. In RelaxedMode.
   template <class Query>
   bool recycle(Query query) noexcept {
-    std::array<const void*, kLateStreams> late{};  // whose events had not come when they were asked about
+    std::array<const void*, kLateStreams> late{};  // streams with unfinished events
     unsigned lates = 0;
     const std::uint32_t freed = events_.recycle([&](Slot& slot) {
       const bool is_late = std::find(late.begin(), late.begin() + lates, slot.handle) != late.begin() + lates;
@@ -179,13 +182,13 @@ class StreamSpace {
   TAKT_COLD bool take_asked(Slot& slot, std::uint64_t max, bool silent) noexcept {
     StreamProgress& progress = *slot.stream;
     const StreamProgress::Watched oldest = progress.oldest_watched();
-    if (oldest.number == 0) {  // refused while others came after them: nothing is in flight
+    if (oldest.number == 0) {  // refused while later ones existed: none is in flight
       slot.number = progress.next_mark(std::numeric_limits<std::uint32_t>::max());
       return true;
     }
     if (silent || !progress.timeout.is_over()) { return false; }
     const RelaxedMode<Api> relaxed;
-    // Of this stream, which is not being captured: that was asked for this mark.
+    // The event is of this stream, which is not capturing: that was checked for this timestamp.
     const bool finished = Api::query(events_.slot(oldest.index).event) == EventStatus::done;
     progress.timeout.polled(1, finished ? 0 : 1);
     if (!finished) { return false; }
