@@ -495,7 +495,7 @@ class Command(rig.Case):
         self.assertEqual(process.returncode, 0)
         self.assertRegex(out, "^[^\x1b]*: complete; .*\n$")
         names, _, rest = shown.partition("\r\n")
-        self.assertIn("MLflow takes letters", names)
+        self.assertIn("MLflow allows letters", names)
         return rest
 
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
@@ -581,7 +581,7 @@ class Command(rig.Case):
                               lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
         ended = started.end(60 * rig.SLACK)
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("make room", ended.err)
+        self.assertIn("free disk space", ended.err)
         self.assertEqual([(each, each.stat().st_size) for each in file.parent.iterdir()], [(file, 100)])
 
     def test_pipes_and_links_in_the_place_of_files_are_not_waited_for(self):

@@ -89,10 +89,10 @@ class Faults:
     check_rest_is_synced(server, ended)   what was said, or seen, to be missing is what `takt sync` brings"""
 
     PASSING = (408, 500, 502, 503, 504)
-    AWAY = "does not answer as it should"
+    AWAY = "does not respond correctly"
     FAILS = "HTTP {status}: no"
     PAGE = AWAY + ": HTTP 200: <html>Log in"
-    REDIRECTED = "Redirections are not followed; set {variable} to where it is: {url}"
+    REDIRECTED = "Redirects are not followed; set {variable} to the target: {url}"
 
     def setUp(self):
         super().setUp()

@@ -219,7 +219,7 @@ class HostileDirectory(rig.Case):
                                   timeout=60, cwd=self.scratch,
                                   env=rig.environment(WANDB_DIR=self.wandb, WANDB_MODE="offline"))
             self.assertEqual(done.returncode, 1, done)
-            self.assertIn("To begin a new run at W&B, remove", done.stderr)
+            self.assertIn("To start a new run at W&B, remove", done.stderr)
             self.assertEqual(tree(self.wandb), before)
 
 

@@ -48,10 +48,10 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
               ("runs/create", 401, "of one platform"), ("runs/log-batch", 401, "of one platform"))
     PASSING = (408, 503)  # which statuses may pass is decided by MLflow's code
     # Never what the server says, which may repeat the password.
-    AWAY = "gives no token: |answers without a token"
-    FAILS = r"gives no token \(HTTP {status}\)"
-    PAGE = "answers without a token that can be used"
-    REDIRECTED = r"redirects \(HTTP 307\), which is not followed. Set {variable} to where it leads"
+    AWAY = "does not issue a token: |sent no valid token"
+    FAILS = r"does not issue a token \(HTTP {status}\)"
+    PAGE = "sent no valid token"
+    REDIRECTED = r"redirects \(HTTP 307\), which is not followed. Set {variable} to the redirect's target"
 
     def setUp(self):
         super().setUp()
@@ -93,7 +93,7 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
             server.good(endpoint, {}, body)
             return lambda handler: None
         server = self.serve(fault)
-        self.survive(server, "gives no token: ")
+        self.survive(server, "does not issue a token: ")
         self.assertEqual(lost, [self.CREATE, self.BATCH])
         self.assertEqual(server.tokens(), ["create", "create", "refresh", "refresh"])
 

@@ -23,7 +23,7 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
     URL_VARIABLE = "MLFLOW_TRACKING_URI"
     SECRET = "s3cr3t-t0ken"
     REST_MS = EXIT_MS
-    DENIED = ((CREATE, 401, "MLFLOW_TRACKING_TOKEN"), (CREATE, 403, "may not do this"), (CREATE, 404, "Check MLFLOW_TRACKING_URI"))
+    DENIED = ((CREATE, 401, "MLFLOW_TRACKING_TOKEN"), (CREATE, 403, "has no permission"), (CREATE, 404, "Check MLFLOW_TRACKING_URI"))
 
     def credentials(self, url):
         return {"MLFLOW_TRACKING_URI": url, "MLFLOW_TRACKING_TOKEN": self.SECRET}
@@ -43,7 +43,7 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
             self.server.good(endpoint, {}, body)
             return lambda handler: None
         self.server = self.serve(fault)
-        self.survive(self.server, "does not answer as it should")
+        self.survive(self.server, "does not respond correctly")
         self.assertEqual(self.server.count("runs/create"), 1)
         self.assertGreater(self.server.count("runs/get"), 0)
 
@@ -58,7 +58,7 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
             self.met.set()
             return raw("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"a\":")
         self.server = self.serve(fault)
-        self.suffer(self.server, "does not answer as it should")
+        self.suffer(self.server, "does not respond correctly")
 
     def test_refused_point(self):
         for status in (400, 422):
@@ -67,7 +67,7 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
                 server = self.serve(lambda _method, endpoint, body, status=status:
                                     failing(status) if b'"step":7,' in body and b'"weight"' in body else None)
                 ended = self.survive(server, f"HTTP {status}", lacking=1)
-                self.assertIn("which is left out", ended.err)
+                self.assertIn("which is not sent", ended.err)
                 self.assertNotIn(7, server.only_run().steps("weight"))
 
     def test_too_large(self):

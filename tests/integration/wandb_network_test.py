@@ -31,7 +31,7 @@ class WandbNetwork(faults.Faults, rig.Case):
     CREATE, BATCH = "UpsertBucket", "file_stream"
     URL_VARIABLE = "WANDB_BASE_URL"
     SECRET = "s3cr3t-" + "k" * 40
-    UNSENT = "had not been told everything"
+    UNSENT = "ended before all data was sent"
     DENIED = ((CREATE, 401, "WANDB_API_KEY"), (CREATE, 403, "WANDB_ENTITY"), (CREATE, 404, "WANDB_BASE_URL"),
               (BATCH, 401, "WANDB_API_KEY"), (BATCH, 409, "WANDB_RUN_ID"), (BATCH, 400, "takt sync"), (BATCH, 413, "takt sync"),
               (BATCH, 422, "takt sync"), (BATCH, 501, "takt sync"))
@@ -102,7 +102,7 @@ class WandbNetwork(faults.Faults, rig.Case):
                 return None
             lost.append(request)
             return "lost"
-        self.survive(self.serve(fault), "does not answer as it should")
+        self.survive(self.serve(fault), "does not respond correctly")
         self.assertEqual(lost, ["UpsertBucket", "file_stream", "CreateRunFiles", "file"])
 
     def test_silent_where_files_go(self):

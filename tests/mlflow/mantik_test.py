@@ -208,7 +208,7 @@ class MantikTest(mlflow_test.Case):
     def test_a_wrong_password_stops_the_delivery_and_nothing_else(self):
         ended = self.start_program(MANTIK_PASSWORD="wr0ng").end(120)
         self.assertEqual(ended.status, 0, ended)
-        self.assertIn("refuses user name or password (HTTP 401). Set MANTIK_USERNAME and MANTIK_PASSWORD", ended.err)
+        self.assertIn("rejects the user name or password (HTTP 401). Set MANTIK_USERNAME and MANTIK_PASSWORD", ended.err)
         self.assertNotIn("wr0ng", ended.err)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
         self.assertEqual(list(self.home.rglob("*.json")), [])
@@ -221,7 +221,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(ended.status, 0, ended)
         self.assertLess(ended.seconds, 1 + rig.LATE, ended)
         self.assertIn("delivered 0", ended.out, ended)
-        self.assertIn("MLflow had not been told everything when the run ended", ended.err)
+        self.assertIn("the run ended before all data was sent to MLflow", ended.err)
         self.assertEqual(list(self.file.parent.iterdir()), [])
         self.mantik.silence = None
         self.assertIn("complete; ", self.sync("--to", "mantik").stdout)

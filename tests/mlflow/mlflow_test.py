@@ -189,7 +189,7 @@ class Case(rig.Case):
                 ("gone", ("is deleted but keeps its name", f"mlflow experiments restore -x {gone}"), {}),
                 ("gone by id", ("is deleted", "MLFLOW_EXPERIMENT_ID", f"mlflow experiments restore -x {gone}"),
                  {"MLFLOW_EXPERIMENT_NAME": None, "MLFLOW_EXPERIMENT_ID": gone}),
-                ("run", ("was deleted there", f"mlflow runs restore --run-id {run}"), {"MLFLOW_RUN_ID": run})):
+                ("run", ("was deleted; restore it", f"mlflow runs restore --run-id {run}"), {"MLFLOW_RUN_ID": run})):
             if name == "gone" and not self.DATABASE and mlflow.__version__.startswith("2."):
                 continue  # there what is deleted does not keep its name
             with self.subTest(name):
@@ -374,7 +374,7 @@ class MlflowTest(Case):
         self.client.log_param(run_id, "param 7", "of the launcher")
         ended = self.start_program("set otherwise", steps=20, MLFLOW_RUN_ID=run_id).end(120)
         self.assertIn("delivered 0", ended.out, ended)
-        self.assertEqual(ended.err.count('MLflow refuses the parameter "param 7", which is left out: HTTP 400: Changing param values'), 1, ended)
+        self.assertEqual(ended.err.count('MLflow rejects the parameter "param 7", which is not sent: HTTP 400: Changing param values'), 1, ended)
         run = self.only_run("set otherwise")
         self.assertEqual(run.info.status, "FINISHED", ended)
         self.assertEqual(run.data.params, {**self.PARAMS, "param 7": "of the launcher"})
@@ -585,7 +585,7 @@ class FilesTest(Case):
         self.check_points(run, self.STEPS)
         self.assertEqual(len(self.client.get_metric_history(run.info.run_id, "step")), self.STEPS)
         self.assertNotIn("step/forward", run.data.metrics)
-        self.assertIn('MLflow fails over "step/forward", which is not sent again from here: HTTP 500', ended.err)
+        self.assertIn('MLflow fails on "step/forward", which is not sent again from here: HTTP 500', ended.err)
         self.assertIn(f"takt sync {self.directory()}", ended.err)
         self.assertIn(f"{self.STEPS} points are missing", ended.err)
 
@@ -691,7 +691,7 @@ class GuardedTest(Case):
     def test_who_may_only_look_is_turned_away_once(self):
         self.client.create_experiment("of others")
         ended = self.start_as("of others", None, self.USER, self.PASSWORD)
-        self.check_turned_away(ended, "403", "Permission denied", "The user may not do this")
+        self.check_turned_away(ended, "403", "Permission denied", "The user has no permission")
         self.assertIsNone(self.only_run("of others"))
 
     def test_under_another_name_nobody_is_let_in(self):

@@ -26,7 +26,7 @@ COMMAND = os.environ["COMMAND"]
 # What a client says of a run that it has made already, beside the id and the config.
 LATER_UPSERT = {"project": IDENTITY["WANDB_PROJECT"], "entity": IDENTITY["WANDB_ENTITY"]}
 # What a program hears that logs a name of W&B's own.
-RENAMED = 'takt: W&B takes UTF-8 in names, and Takt keeps some for itself. There "_step" is "user/_step"\n'
+RENAMED = 'takt: W&B allows only UTF-8 in names, and Takt reserves some. Renamed: "_step" to "user/_step"\n'
 HTML = (200, "text/html", b"<html>please log in</html>")
 
 
@@ -138,7 +138,7 @@ class OnlineTest(WandbCase):
                 ended = self.start_run(TAKT_EXIT_MS=1000, WANDB_BASE_URL=f"http://127.0.0.1:{port}").end(60)
                 self.assertEqual(ended.status, 0, ended)
                 self.assertIn("written 0", ended.out)
-                told, = re.findall("this uploads it: (.*)", ended.err)
+                told, = re.findall("Upload (?:it|the rest) with: (.*)", ended.err)
                 self.check_no_key(ended)
                 if fault is None:
                     self.serve(lambda kind, number: None)
@@ -221,7 +221,7 @@ class OnlineTest(WandbCase):
         self.serve_with_tls()
         ended = self.run_to_end(WANDB_INSECURE_DISABLE_SSL="true")
         self.assertEqual(self.only_run().ended, 0)
-        self.assertEqual(ended.err.count("nobody checks"), 1, ended)
+        self.assertEqual(ended.err.count("is not verified"), 1, ended)
 
     def kill(self, **env):
         program = self.start_run(steps=1_000_000, pause_us=1000, **env)
@@ -324,7 +324,7 @@ class OnlineTest(WandbCase):
     def test_a_key_that_is_too_short_is_an_error_before_anything_is_sent_and_is_not_shown(self):
         ended = self.start_run(steps=5, WANDB_API_KEY="too-short-0123456789").end(60)
         self.assertNotEqual(ended.status, 0)
-        self.assertIn("where a key has 40 or more", ended.err)
+        self.assertIn("but a key has 40 or more", ended.err)
         self.assertNotIn("too-short-0123456789", ended.out + ended.err)
         self.assertEqual(self.server.asked, [])
         said = subprocess.run([CLIENT, "login", "--relogin", "too-short-0123456789"], env=self.environment(), capture_output=True,
@@ -464,7 +464,7 @@ class OnlineTest(WandbCase):
                 run = self.only_run()
                 before, summary = list(run.history), dict(run.summary)
                 self.assertEqual((before[:len(sent)], run.ended), (sent, 0))
-                self.assertIn("somebody else has written to the run", self.takt_sync(directory=first).stderr)
+                self.assertIn("another process has written to it", self.takt_sync(directory=first).stderr)
                 self.assertEqual((run.history[:len(before)], run.summary, run.ended), (before, summary, 0))
                 losses = [row["takt/step"] for row in run.rows() if "loss" in row]
                 of_second = losses[sum("loss" in json.loads(row) for row in sent):][:20]
@@ -492,7 +492,7 @@ class OnlineTest(WandbCase):
         ended = self.start("halt", WANDB_DIR=self.scratch, WANDB_MODE="online", WANDB_API_KEY=KEY, WANDB_RUN_ID="halt",
                            WANDB_BASE_URL=self.server.url, NETRC=self.scratch / "none", TAKT_TABLE=0, TAKT_PERIOD_MS=50).end(120)
         self.assertIn("stopped 1", ended.out, ended)
-        self.assertIn("somebody has asked W&B to stop this run", ended.err)
+        self.assertIn("a user asked W&B to stop this run", ended.err)
         self.assertEqual(self.server.run("halt").ended, 0)
 
     def test_program_machine_and_code_are_those_that_the_sdk_tells(self):

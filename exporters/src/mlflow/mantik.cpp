@@ -30,7 +30,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// The texts in an object; none where `text` is not one.
+/// Returns the string members of a JSON object; empty if `text` is not an object.
 std::map<std::string, std::string> texts_in(const std::string& text) {
   std::map<std::string, std::string> texts;
   const bool read = walk_json(text, [&](const JsonStop& stop) {
@@ -44,7 +44,7 @@ bool is_token(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char each) { return each > ' ' && each < 127; });
 }
 
-/// "+01:30", "-0130", "Z" or nothing, which is UTC.
+/// Parses "+01:30", "-0130", "Z" or nothing, which means UTC.
 bool parse_offset(const char* text, std::int64_t& seconds) {
   const char sign = *text;
   if (sign == '\0' || (sign == 'Z' && text[1] == '\0')) { return true; }
@@ -57,7 +57,7 @@ bool parse_offset(const char* text, std::int64_t& seconds) {
   return true;
 }
 
-/// ISO 8601, as Python writes it.
+/// Parses ISO 8601 as Python writes it.
 bool parse_time(const std::string& text, std::int64_t& unix_s) {
   std::tm time = {};
   int end = 0;
@@ -82,7 +82,7 @@ bool read_tokens(const std::string& text, const char* access, const char* refres
   return is_token(tokens.access) && parse_time(texts[expires], tokens.expires_unix_s);
 }
 
-/// Of the alphabet for URLs; ends at the first character that is not of it.
+/// Decodes base64url, up to the first character outside its alphabet.
 std::string base64_decoded(const std::string& text) {
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string bytes;
@@ -123,7 +123,7 @@ std::string mantik_user_of(const std::string& access_token) {
   const std::size_t begin = access_token.find('.');
   if (begin == std::string::npos) { return ""; }
   std::map<std::string, std::string> claims = texts_in(base64_decoded(access_token.substr(begin + 1)));
-  // Where people log in by their address, it is not the name that they have given.
+  // If users log in with their e-mail address, the name in the token is not the one that they entered.
   return claims["username"] == claims["sub"] ? "" : claims["username"];
 }
 
@@ -135,7 +135,7 @@ constexpr std::size_t kMaxBytes = 65'536;
 
 void report_unwritable(const std::string& file, const std::string& why) {
   report_error_once("mantik.cache.write", "Mantik's tokens cannot be kept in " + file + " (" + why +
-                                              "), so that each process asks for its own; make the directory writable");
+                                              "); each process requests its own. Make the directory writable");
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ bool MantikCache::read(MantikTokens& tokens) {
   foreign_ = false;
   if (file_.empty()) { return false; }
   if (::lstat(file_.c_str(), &status) != 0) {
-    return errno != ENOENT && refuse("they cannot be looked at: " + std::system_category().message(errno));
+    return errno != ENOENT && refuse("cannot access the file: " + std::system_category().message(errno));
   }
   foreign_ = status.st_uid != ::geteuid();
   if (foreign_) {
@@ -165,19 +165,19 @@ bool MantikCache::read(MantikTokens& tokens) {
   }
   MantikTokens found;
   if (!parse_mantik_cache(text, found)) {
-    return refuse("it is not what Mantik's client writes there; new ones will replace it");
+    return refuse("the file does not have the format of Mantik's client; new tokens will replace it");
   }
   const std::string user = mantik_user_of(found.access);
   foreign_ = !user.empty() && user != username_;
   if (foreign_) {
-    return refuse("they are of the user " + user + ", and MANTIK_USERNAME is " + username_ + "; set it to " + user +
+    return refuse("they belong to the user " + user + ", and MANTIK_USERNAME is " + username_ + "; set it to " + user +
                   " if that is the same person, or remove the file");
   }
   tokens = std::move(found);
   return true;
 }
 
-/// Whether there can be other files beside it.
+/// Creates the file's directory if needed. Returns whether files can be created in it.
 bool MantikCache::prepare_directory() {
   const std::size_t slash = file_.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
@@ -194,7 +194,7 @@ bool MantikCache::lock() {
   }
   has_directory_ = true;
   if (lease_.take(file_ + ".lease")) { return true; }
-  if (lease_.is_broken()) {  // no room, no quota: whoever waited would wait for nobody
+  if (lease_.is_broken()) {  // disk full or quota exceeded: waiting would not help
     report_unwritable(file_, lease_.problem().substr(0, lease_.problem().find(';')));
     return true;
   }
@@ -210,7 +210,7 @@ void MantikCache::unlock() noexcept {
 
 void MantikCache::write(const MantikTokens& tokens) {
   if (file_.empty() || foreign_) { return; }
-  // One that was left behind would be set aside, with tokens in it.
+  // Removes a leftover part file, which would otherwise be kept with tokens in it.
   const std::string part = file_ + ".part";
   ::unlink(part.c_str());
   WholeFile file;
@@ -223,10 +223,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t kMargin_s = 300;      // before a token ends
-constexpr std::int64_t kShortest_s = 10;     // for which a new one is used, whatever the clocks say
-constexpr std::int64_t kNextRefresh_s = 30;  // after one that failed, while the old token is valid
-constexpr milliseconds kPause(50);           // while another process asks
+constexpr std::int64_t kMargin_s = 300;      // renew this long before expiry
+constexpr std::int64_t kShortest_s = 10;     // minimum use of a new token, even if clocks differ
+constexpr std::int64_t kNextRefresh_s = 30;  // delay after a failed refresh while the old token is valid
+constexpr milliseconds kPause(50);           // poll interval while another process requests tokens
 constexpr std::size_t kMaxReply = 65'536;
 
 std::string without_double_slashes(std::string url) {
@@ -236,7 +236,7 @@ std::string without_double_slashes(std::string url) {
   return url;
 }
 
-/// Options for the token routes: TLS as for the tracking server, which is the same platform.
+/// Returns HTTP options for the token routes. TLS options are the tracking server's: it is the same platform.
 HttpOptions api_options(const MlflowOptions& options, const SenderTimes& times) {
   HttpOptions http = mlflow_http_options(options, times.connect, times.total);
   http.url = without_double_slashes(options.mantik.api_url.empty() ? kMantikApi : options.mantik.api_url);
@@ -244,19 +244,20 @@ HttpOptions api_options(const MlflowOptions& options, const SenderTimes& times) 
     check_http_options(http);
   } catch (const Error&) {
     throw Error(
-        std::string("MANTIK_API_URL is not an http:// or https:// URL; set it to where Mantik gives tokens, or ") +
+        std::string(
+            "MANTIK_API_URL is not an http:// or https:// URL; set it to the URL that issues Mantik's tokens, or ") +
         "unset it for " + kMantikApi);
   }
-  http.username.clear();  // of the URL
+  http.username.clear();  // drop credentials embedded in the URL
   http.password.clear();
   return http;
 }
 
-/// Everything that is sent is a secret, or comes with one.
+/// Throws if secrets would be sent unencrypted: every request and response has some.
 void must_be_private(HttpOptions options, const char* variable) {
   if (check_http_options(options)) { return; }
   throw Error(std::string(variable) + " is " + options.url +
-              ", where everybody on the way could read password and tokens; use https, or say that you mean it with "
+              ", which would send password and tokens unencrypted; use https, or allow it with "
               "MLFLOW_TRACKING_INSECURE_TLS=true");
 }
 
@@ -279,7 +280,7 @@ std::string cache_file(const MantikOptions& options) {
   if (!options.token_file.empty()) { return options.token_file; }
   const char* const home = std::getenv("HOME");
   if (home == nullptr || *home == '\0') { return ""; }
-  // The file has no place for where its tokens come from: Mantik's client would refuse it.
+  // The file cannot record which host issued its tokens, because Mantik's client would reject it.
   const std::string origin = origin_of(without_double_slashes(options.api_url));
   const bool is_default = options.api_url.empty() || origin == origin_of(kMantikApi);
   const std::string of_host = is_default ? "" : "-" + url_encoded(origin.substr(origin.find("://") + 3));
@@ -306,15 +307,15 @@ MantikLogin::MantikLogin(const MlflowOptions& options, const SenderTimes& times)
       cache_(cache_file(options.mantik), username_, times.other_process),
       backoff_(times) {}
 
-/// Whether the token can be sent without a thought.
+/// Returns whether the token can be sent without a renewal.
 bool MantikLogin::good() const { return !tokens_.access.empty() && !rejected_ && times_.unix_s() < good_until_unix_s_; }
 
-/// Whether it could be, if there were no other.
+/// Returns whether the token can be sent if no new one is available.
 bool MantikLogin::still_valid() const {
   return !tokens_.access.empty() && !rejected_ && times_.unix_s() < tokens_.expires_unix_s;
 }
 
-/// Takes over what other processes have left. Returns whether there is a good token now.
+/// Adopts tokens that other processes saved. Returns whether the token is good now.
 bool MantikLogin::adopt_cached() {
   MantikTokens found;
   if (cache_.read(found) && found.access != tokens_.access && found.expires_unix_s >= tokens_.expires_unix_s) {
@@ -346,7 +347,7 @@ MantikLogin::State MantikLogin::obtain(Time until) {
       wait_ = kPause;
       return State::later;
     }
-    // Whoever had the lock before may have left a token.
+    // The previous lock holder may have saved a token.
     if (adopt_cached()) {
       cache_.unlock();
       return State::ready;
@@ -365,7 +366,7 @@ MantikLogin::State MantikLogin::answered(const HttpReply& reply) {
   MantikTokens fresh;
   if (said && parse_mantik_answer(reply.body, fresh)) { return take(std::move(fresh)); }
   if (!said && !mlflow_may_pass(reply.status) && refreshing_) {
-    // It has ended, or was taken back.
+    // The refresh token expired or was revoked.
     tokens_.refresh.clear();
     start();
     return State::busy;
@@ -382,7 +383,7 @@ MantikLogin::State MantikLogin::answered(const HttpReply& reply) {
 }
 
 MantikLogin::State MantikLogin::take(MantikTokens fresh) {
-  // There is no new one with a refreshed token.
+  // A refresh response has no new refresh token.
   if (refreshing_) { fresh.refresh = tokens_.refresh; }
   tokens_ = std::move(fresh);
   rejected_ = false;
@@ -394,26 +395,24 @@ MantikLogin::State MantikLogin::take(MantikTokens fresh) {
   return State::ready;
 }
 
-/// In words of Takt's own: what a server says may repeat what it was sent.
+/// Describes the error in Takt's own words: a server's text may repeat the secrets that it was sent.
 std::string MantikLogin::trouble(const HttpReply& reply) const {
   const std::string there = "Mantik at " + http_.url();
   const int status = reply.status;
   const std::string code = "HTTP " + std::to_string(status);
   if (status == 0) {
-    return there + " gives no token: " + reply.error + ". Check the network and, if it is set, MANTIK_API_URL";
+    return there + " does not issue a token: " + reply.error + ". Check the network and, if it is set, MANTIK_API_URL";
   }
   if (status == 401 || status == 403) {
     const bool unknown = reply.body.find("user does not exist") != std::string::npos;
-    return there + (unknown ? " has no user of that name (" : " refuses user name or password (") + code +
-           "). Set MANTIK_USERNAME and MANTIK_PASSWORD to what you log in with on the platform";
+    return there + (unknown ? " has no user of that name (" : " rejects the user name or password (") + code +
+           "). Set MANTIK_USERNAME and MANTIK_PASSWORD to your login for the platform";
   }
   if (status >= 300 && status < 400) {
-    return there + " redirects (" + code + "), which is not followed. Set MANTIK_API_URL to where it leads";
+    return there + " redirects (" + code + "), which is not followed. Set MANTIK_API_URL to the redirect's target";
   }
-  if (status >= 200 && status < 300) {
-    return there + " answers without a token that can be used. Check MANTIK_API_URL";
-  }
-  return there + " gives no token (" + code + "). Check MANTIK_API_URL";
+  if (status >= 200 && status < 300) { return there + " sent no valid token. Check MANTIK_API_URL"; }
+  return there + " does not issue a token (" + code + "). Check MANTIK_API_URL";
 }
 
 }  // namespace detail

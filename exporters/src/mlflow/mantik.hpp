@@ -16,43 +16,42 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What Mantik gives for a user's password. Both tokens are secrets.
+/// Tokens that Mantik issues for a user's password. Both are secrets.
 struct MantikTokens {
   std::string access;   ///< sent with each request to the tracking server
-  std::string refresh;  ///< for which there is another access token
+  std::string refresh;  ///< exchanged for a new access token
   std::int64_t expires_unix_s = 0;
 };
 
-// All: any thread.
+// All functions: any thread.
 
-/// Reads the body of an answer to tokens/create or tokens/refresh; the latter has no refresh token. False where there
-/// is no token in it that can be sent, or no time at which it ends.
+/// Parses the body of a tokens/create or tokens/refresh response; the latter has no refresh token. Returns false if the
+/// body has no valid token or no expiry time.
 bool parse_mantik_answer(const std::string& body, MantikTokens& tokens);
 
-/// Reads tokens.json of Mantik's Python client. False where it is not that.
+/// Parses tokens.json of Mantik's Python client. Returns false if the text has another format.
 bool parse_mantik_cache(const std::string& text, MantikTokens& tokens);
-/// As that client writes it, which reads nothing else.
+/// Formats tokens as Mantik's Python client does, which reads no other format.
 std::string format_mantik_cache(const MantikTokens& tokens);
 
-/// Whom an access token is for; empty where it does not say so. Not verified, which is the server's part.
+/// Returns the user of an access token, or an empty string if the token does not name one. Does not verify the token.
 std::string mantik_user_of(const std::string& access_token);
 
-/// The file in which a user's processes share their tokens, Mantik's Python client being one of them. It is Mantik's,
-/// so that Takt writes there what that client does, but 0600 and whole at once. What cannot be used is told of once.
-/// One thread at a time.
+/// Token file shared by a user's processes, including Mantik's Python client. Takt keeps that client's format, but
+/// writes the file atomically and with mode 0600. Unusable files are reported once. One thread at a time.
 class MantikCache {
  public:
-  /// \param file empty: nothing is shared.
-  /// \param username whose tokens are wanted.
-  /// \param patience for another process that asks for tokens.
+  /// \param file may be empty: tokens are not shared.
+  /// \param username owner of the tokens.
+  /// \param timeout limit for waiting while another process requests tokens.
   MantikCache(std::string file, std::string username, std::chrono::milliseconds timeout);
   ~MantikCache() { unlock(); }
   MantikCache(const MantikCache&) = delete;
   MantikCache& operator=(const MantikCache&) = delete;
 
-  /// False where there are none, or none for this user.
+  /// Returns false if the file has no tokens of this user.
   bool read(MantikTokens& tokens);
-  /// Nobody else that asks first is asking for tokens now, or has been for longer than one can wait.
+  /// Returns whether this process may request tokens: no other process is requesting them, or the timeout is over.
   bool lock();
   void unlock() noexcept;
   void write(const MantikTokens& tokens);
@@ -66,49 +65,49 @@ class MantikCache {
   std::string file_;
   std::string username_;
   std::chrono::milliseconds timeout_;
-  bool foreign_ = false;  // somebody else's, and so not to be written over
+  bool foreign_ = false;  // belongs to another user; never overwritten
   bool has_directory_ = false;
   FileLease lease_;
   Time patient_until_{};
 };
 
-/// Why there is nothing to do without an experiment.
+/// Error message if no experiment is set.
 constexpr const char* kMantikNoExperiment =
-    "Mantik has no default experiment; set MLFLOW_EXPERIMENT_ID to the number of one that was made on its platform, or "
+    "Mantik has no default experiment; set MLFLOW_EXPERIMENT_ID to the number of an experiment created on its "
+    "platform, or "
     "MLFLOW_EXPERIMENT_NAME to its name";
-/// What to do where not even a new token is taken; the end of a line.
+/// Remedy if the server rejects even a new token; ends a message.
 constexpr const char* kMantikCure =
-    ". Mantik has just given this token: MLFLOW_TRACKING_URI and MANTIK_API_URL have to be of one platform";
+    ". Mantik has just issued this token: MLFLOW_TRACKING_URI and MANTIK_API_URL must be URLs of one platform";
 
-/// The token that requests to a tracking server of Mantik's carry: asked for with user name and password, shared with
-/// other processes, and asked for again five minutes before it ends and when the server does not take it. One thread at
-/// a time.
+/// Access token for requests to a Mantik tracking server. Requested with user name and password, shared with other
+/// processes, and renewed five minutes before it expires or when the server rejects it. One thread at a time.
 class MantikLogin {
  public:
   using Time = std::chrono::steady_clock::time_point;
   enum class State {
     ready,   ///< token() can be sent
-    busy,    ///< a request is under way, and goes on in the next call
-    later,   ///< not before wait(); problem() says why, unless another process is just asking
-    refused  ///< never; problem() says why, and what to do
+    busy,    ///< a request is under way; call again
+    later,   ///< retry after wait(); problem() says why, and is empty while another process asks
+    refused  ///< never; problem() gives the reason and the cure
   };
 
-  /// \throws takt::Error for options that cannot work.
+  /// \throws takt::Error if the options cannot work.
   MantikLogin(const MlflowOptions& options, const SenderTimes& times);
 
-  /// Works until `until` on having a token.
+  /// Tries until `until` to obtain a token.
   State obtain(Time until);
-  /// A request for a token is under way.
+  /// Returns whether a token request is under way.
   bool asking() const noexcept { return http_.busy(); }
   const std::string& token() const noexcept { return tokens_.access; }
   std::chrono::milliseconds wait() const noexcept { return wait_; }
   const std::string& problem() const noexcept { return problem_; }
 
-  /// The tracking server did not take token(). Returns whether another one is worth a try: once, until one is
-  /// accepted().
+  /// Records that the tracking server rejected token(). Returns whether to retry with another token: true once, until a
+  /// token is accepted().
   bool rejected();
   void accepted() noexcept { retried_ = false; }
-  /// Other processes need not wait for a request that is still under way.
+  /// Releases the lock, so that other processes need not wait for a request that is still under way.
   void leave() noexcept { cache_.unlock(); }
 
  private:
@@ -128,9 +127,9 @@ class MantikLogin {
   Backoff backoff_;
   MantikTokens tokens_;
   std::int64_t good_until_unix_s_ = 0;
-  bool rejected_ = false;    // the access token was
-  bool retried_ = false;     // since one was accepted
-  bool refreshing_ = false;  // by the request under way
+  bool rejected_ = false;    // the server rejected the access token
+  bool retried_ = false;     // already retried since the last accepted token
+  bool refreshing_ = false;  // the request under way is a refresh
   std::chrono::milliseconds wait_{0};
   std::string problem_;
 };

@@ -32,7 +32,7 @@ using detail::flag;
 using detail::trimmed;
 using detail::variable;
 
-/// ~/.mlflow/credentials, section [mlflow]: what no variable said.
+/// Fills in the user name and password that no variable set, from section [mlflow] of ~/.mlflow/credentials.
 void read_credentials(MlflowOptions& options) {
   const std::string path = variable("HOME") + "/.mlflow/credentials";
   errno = 0;
@@ -58,23 +58,24 @@ void read_credentials(MlflowOptions& options) {
   }
 }
 
-/// The login at Mantik, if it is one for this server: a token goes to the host that has given it, and to no other.
+/// Returns the Mantik login if it belongs to this server: a token is sent only to the host that issued it.
 MantikOptions read_mantik(const MlflowOptions& options) {
   MantikOptions mantik;
   mantik.username = variable("MANTIK_USERNAME");
   mantik.password = variable("MANTIK_PASSWORD");
   mantik.api_url = trimmed(variable("MANTIK_API_URL"));
   const bool login = !mantik.username.empty() || !mantik.password.empty();
-  // A job that Mantik has started has a token instead of a password.
+  // A job started by Mantik has a token instead of a password.
   if (!login || (mantik.password.empty() && !options.token.empty())) { return {}; }
   const std::string api = detail::origin_of(mantik.api_url.empty() ? detail::kMantikApi : mantik.api_url);
   const std::string server = detail::origin_of(options.tracking_uri);
   if (options.tracking_uri.empty() || server == api) { return mantik; }
-  detail::report_error_once("mantik.other_host",
-                            "MANTIK_USERNAME and MANTIK_PASSWORD are not used: MLFLOW_TRACKING_URI leads to " + server +
-                                ", and tokens of " + api +
-                                " go nowhere else. Unset them, or make MLFLOW_TRACKING_URI and MANTIK_API_URL those of "
-                                "one platform");
+  detail::report_error_once(
+      "mantik.other_host",
+      "MANTIK_USERNAME and MANTIK_PASSWORD are not used: MLFLOW_TRACKING_URI is on " + server + ", and tokens of " +
+          api +
+          " are sent to no other host. Unset them, or set MLFLOW_TRACKING_URI and MANTIK_API_URL to "
+          "one platform");
   return {};
 }
 
@@ -115,28 +116,28 @@ class MlflowLive : public detail::LiveRun {
 
  private:
   detail::MlflowClient client_;
-  std::optional<detail::JournalFeed> feed_;  // from begin() on
-  std::string directory_;                    // of the run; may be empty
+  std::optional<detail::JournalFeed> feed_;  // set in begin()
+  std::string directory_;                    // run directory; may be empty
 };
 
-/// The settings that the program has made are in the run directory before the server is asked for anything, and
-/// whether or
-/// not it is ever there: takt sync goes by them. Where somebody else has begun, what that one was not shown this one
-/// could send, but neither knows what the other has sent.
+/// Writes the program's settings to the run directory before any request, even if the server is never reached: takt
+/// sync reads them. Sends nothing if another process started delivery, because neither process knows what the other has
+/// sent.
 bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why,
                        detail::FileLease* lease) {
   directory_ = snapshot.run.directory;
   if (claim == detail::Claim::started) {
     detail::report_error("mlflow.begun",
-                         "this run is delivered already, by another exporter or by takt sync (" + why +
-                             "), so that nothing is sent from here. Add one exporter, at the start; takt "
+                         "another exporter or takt sync already delivers this run (" + why +
+                             "), so nothing is sent from here. Add a single exporter, at the start of the run; takt "
                              "sync " +
-                             directory_ + " sends what lacks");
+                             directory_ + " sends the missing data");
     return false;
   }
   if (claim == detail::Claim::taken) {
-    detail::report_error("mlflow.lease", why + ". Both may deliver, which servers with a database notice; takt sync " +
-                                             directory_ + " sends what lacks");
+    detail::report_error("mlflow.lease",
+                         why + ". Both may deliver; only servers with a database reject duplicates. takt sync " +
+                             directory_ + " sends the missing data");
   }
   if (!directory_.empty()) { client_.keep_cursor(detail::kMlflow.cursor_file(directory_), lease); }
   feed_.emplace(client_, detail::kMlflow, directory_);
@@ -147,14 +148,14 @@ bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std:
 }
 
 ExportResult MlflowLive::take(const Snapshot& snapshot) {
-  directory_ = snapshot.run.directory;  // it may have been moved
+  directory_ = snapshot.run.directory;  // the directory may have moved
   feed_->take(snapshot);
-  // What is left at the end is finish()'s, which knows how long it may take.
+  // finish() sends the rest: it knows the deadline.
   if (!snapshot.finished) {
     try {
       feed_->deliver(steady_clock::now() + detail::kLiveSlice);
     } catch (const std::bad_alloc&) {
-      // What was taken waits, and is sent when there is memory again.
+      // Data already taken is sent when memory is available again.
     }
   }
   return ExportResult::ok;
@@ -166,10 +167,10 @@ bool MlflowLive::finish(milliseconds deadline) {
   if (!client_.stopped() && (!delivered || client_.owed() != 0)) {
     const std::uint64_t missing = client_.queue().points() + client_.queue().lost();
     const char* const min = feed_->is_behind() ? "at least " : "";
-    detail::report_error("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
+    detail::report_error("mlflow.unsent", "the run ended before all data was sent to MLflow: " +
                                               (min + std::to_string(missing)) + " points are missing. " +
-                                              (directory_.empty() ? std::string("More time: TAKT_EXIT_MS")
-                                                                  : "Send them: takt sync " + directory_));
+                                              (directory_.empty() ? std::string("Allow more time with TAKT_EXIT_MS")
+                                                                  : "Send them with: takt sync " + directory_));
   }
   return delivered && client_.complete();
 }
@@ -183,13 +184,13 @@ struct MlflowExporter::Impl : detail::LiveDelivery {
 
 MlflowExporter::MlflowExporter(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 
-// Taken by value: that is the public signature.
+// Taken by value to match the public signature.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 MlflowExporter::MlflowExporter(MlflowOptions options) {
   if (!detail::mlflow_has_server(options)) {
     throw Error("MlflowOptions::tracking_uri is empty; set it to the URL of a server, such as http://127.0.0.1:5000");
   }
-  std::unique_ptr<MlflowLive> run;  // none where there is no server
+  std::unique_ptr<MlflowLive> run;  // none if there is no server
   if (detail::mlflow_is_no_server(options.tracking_uri)) {
     detail::report_no_server();
   } else if (detail::mlflow_is_mantik(options) && options.run_id.empty() && options.experiment_name.empty() &&

@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// A page of this many points of the longest names is below what is read of a reply; servers before 3 know no pages.
+// A page of this many points with the longest names fits kMaxMlflowReply; servers before 3 have no pages.
 constexpr const char* kPage = "&max_results=20000";
 
 double value_of(const JsonStop& stop) {
@@ -24,7 +24,7 @@ double value_of(const JsonStop& stop) {
   return stop.text == "Infinity" ? kInfinity : stop.text == "-Infinity" ? -kInfinity : 0;
 }
 
-/// What a server says of a point.
+/// A point in a server's response.
 struct Point {
   std::string key;
   std::int64_t step = 0;
@@ -47,9 +47,9 @@ struct Point {
   }
 };
 
-/// Shows each point in the text to `see`, and keeps none: histories may be long. Returns whether the text is a JSON
-/// object.
-/// \param next_page what it says of another page.
+/// Passes each point in the text to `see` and stores none, because histories may be long. Returns whether the text is a
+/// JSON object.
+/// \param next_page set to the token of the next page, if any.
 template <class See>
 bool for_each_point(const std::string& body, std::string& next_page, const See& see) {
   Point point;
@@ -102,7 +102,7 @@ bool MlflowReadBack::answered(const std::string& body) {
   return true;
 }
 
-/// As databases keep it: the largest number there is for an infinity, and 0, marked, for what is no number.
+/// Returns the value as databases store it: the largest finite number for an infinity, and a flagged 0 for NaN.
 MlflowReadBack::Place MlflowReadBack::place_of(std::int64_t step, std::int64_t timestamp_ms, double value) {
   constexpr double kMax = std::numeric_limits<double>::max();
   const bool is_nan = std::isnan(value);
@@ -123,8 +123,8 @@ bool MlflowReadBack::latest(const std::string& body) {
   });
 }
 
-/// What is later than the latest is not there. Of what is before it nobody knows, but where it is one of these points,
-/// and they rise: then the server was busy with this very request, and has had the earlier ones in it before.
+/// Points after the server's latest are missing. Earlier ones are present if steps increase and the latest is from this
+/// request. Otherwise the key's history is queried.
 void MlflowReadBack::compare(const std::string& key, const Places& at, const Place& latest) {
   const auto is_before = [&](std::size_t each) { return place_of(each) < latest; };
   bool found = false;
@@ -152,7 +152,7 @@ bool MlflowReadBack::history(const std::string& body) {
     for (auto each = first; each != end; ++each) { there_[each->second] = true; }
   });
   if (!read) { return false; }
-  const bool more = !next.empty() && next != page_ && seen;  // a page of nothing brings it no further
+  const bool more = !next.empty() && next != page_ && seen;  // an empty page makes no progress
   page_ = more ? next : "";
   if (!more) { histories_.pop_front(); }
   return true;
@@ -170,13 +170,13 @@ HttpRequest MlflowBatches::request(const std::string& run_id) {
   if (std::exchange(read_first_, false)) { read_back_.begin(queue_.sending(), names_, sent_before_); }
   if (read_back_.busy()) { return read_back_.request(run_id); }
   HttpRequest request = mlflow_post("runs/log-batch", body);
-  request.fresh = true;  // libcurl must not send it again by itself
+  request.fresh = true;  // libcurl must not resend it on a reused connection
   return request;
 }
 
-/// The one under way is done with; what the next one holds was not sent from here.
+/// Finishes the current request. The next one has data that this process has not sent yet.
 void MlflowBatches::next_request() {
-  const bool halved = queue_.halved();  // what is left of it was sent with what is done with
+  const bool halved = queue_.halved();  // the other half was sent with the finished request
   read_first_ = taken_over_ || halved;
   sent_before_ = halved;
 }
@@ -199,10 +199,10 @@ std::string MlflowBatches::refused(const HttpReply& reply) {
   }
   const std::string what = mlflow_is_too_long(reply) ? queue_.too_long(names_) : queue_.refused(names_);
   if (!what.empty()) {
-    lines_.report("mlflow.refused " + what, "MLflow refuses " + what +
-                                                ", which is left out: " + lines_.reported(reply) +
+    lines_.report("mlflow.refused " + what, "MLflow rejects " + what +
+                                                ", which is not sent: " + lines_.reported(reply) +
                                                 lines_.with_sync("; ", " does not send it either"));
-    if (++refusals_ >= kMaxRefusals) { return "it refuses every value: " + lines_.reported(reply); }
+    if (++refusals_ >= kMaxRefusals) { return "it rejects every value: " + lines_.reported(reply); }
   }
   return "";
 }
@@ -222,11 +222,11 @@ void MlflowBatches::failed(const HttpReply& reply) {
   next_request();
   const bool is_clash = mlflow_is_clash(reply);
   const char* const cure =
-      is_clash ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two" : "";
-  // Each metric whose name clashes gets a line of its own.
+      is_clash ? ". A server without a database cannot store both \"a\" and \"a/b\": rename one of the two" : "";
+  // Each clashing metric gets its own message.
   lines_.report("mlflow.failing" + (is_clash ? " " + what : ""),
-                "MLflow fails over " + what + ", which is not sent again from here: " + lines_.reported(reply) + cure +
-                    lines_.with_sync(". ", " sends it once MLflow does not"));
+                "MLflow fails on " + what + ", which is not sent again from here: " + lines_.reported(reply) + cure +
+                    lines_.with_sync(". ", " retries it"));
 }
 
 bool MlflowBatches::is_settled() {
@@ -238,8 +238,8 @@ bool MlflowBatches::is_settled() {
 
 void MlflowBatches::unreadable(const HttpReply& reply) {
   lines_.report("mlflow.unread",
-                "MLflow does not tell which points it has; where their delivery was not confirmed it may keep "
-                "two of one: " +
+                "MLflow does not report which points it has; unconfirmed points may be stored "
+                "twice: " +
                     lines_.reported(reply) + lines_.with_sync("; ", " asks again"));
   read_back_.give_up();
 }

@@ -22,27 +22,27 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Which points of a request a server has already, where nobody knows what became of the request: a server without a
-/// database (the file store) would keep what it is sent again twice. One question tells the latest point of each key,
-/// which mostly settles it; the history of a key is asked for where it does not. One thread at a time.
+/// Finds out which points of a request with unknown outcome the server already has. Servers without a database (file
+/// store) would store duplicates. One query returns the latest point of each key, which usually suffices; otherwise the
+/// key's history is read. One thread at a time.
 class MlflowReadBack {
  public:
-  /// \param one_request they were sent together, in this order, of which servers keep to. Otherwise it is not known how
-  /// they were sent, if at all.
+  /// \param one_request the points were sent in one request, in this order, which servers keep. Otherwise it is unknown
+  /// how they were sent, if at all.
   void begin(std::vector<MetricPoint> points, const MetricPoints& names, bool one_request);
-  /// There is something to ask.
+  /// Returns whether a query is left to send.
   bool busy() const noexcept { return busy_; }
   /// REQUIRES: busy().
   HttpRequest request(const std::string& run_id) const;
-  /// What the server said to it. False where that is no JSON, as of a page to log in: nothing has changed.
+  /// Processes the response. Returns false, and changes nothing, if the body is not JSON, such as a login page.
   bool answered(const std::string& body);
-  /// It will not say: what is not known to be there counts as absent.
+  /// Ends the queries, because the server does not answer them: unknown points count as absent.
   void give_up() noexcept { busy_ = false; }
-  /// For each point, in order.
+  /// Returns for each point, in order, whether the server has it.
   const std::vector<bool>& there() const noexcept { return there_; }
 
  private:
-  /// Step, time and value, and whether that is no number: "latest" is the largest of these.
+  /// Step, time, value, and whether the value is NaN. The server's "latest" is the largest of these.
   using Place = std::tuple<std::int64_t, std::int64_t, double, bool>;
   using Places = std::vector<std::size_t>;
 
@@ -55,48 +55,48 @@ class MlflowReadBack {
   std::vector<MetricPoint> points_;
   std::vector<bool> there_;
   std::map<std::string, Places> keys_;
-  std::deque<std::string> histories_;  // to ask for
-  std::string page_;                   // of the first of these
+  std::deque<std::string> histories_;  // keys to query
+  std::string page_;                   // page token of the first key's history
   bool one_request_ = false;
   bool latest_known_ = false;
   bool busy_ = false;
 };
 
-/// The requests that bring parameters, tags and points to a run: points that may have arrived are read back before they
-/// are sent again, and what the server will not have is found in halves. One thread at a time.
+/// Requests that send a run's parameters, tags and points. Reads points back before resending those that may have
+/// arrived. Bisects rejected requests to isolate the bad value. One thread at a time.
 class MlflowBatches {
  public:
-  /// \param names of the points; not owned, nor are the lines.
+  /// \param names of the points; neither `names` nor `lines` is owned.
   MlflowBatches(const MetricPoints& names, const MlflowLines& lines, std::size_t max_points)
       : names_(names), lines_(lines), queue_(max_points) {}
 
   MlflowQueue& queue() noexcept { return queue_; }
   const MlflowQueue& queue() const noexcept { return queue_; }
 
-  /// REQUIRES: something waits.
+  /// REQUIRES: data is queued.
   HttpRequest request(const std::string& run_id);
-  /// What it asks for is what the server has, and answered() is for the answer.
+  /// Returns whether request() is a read-back query, so that read() takes its answer.
   bool asks() const noexcept { return read_back_.busy(); }
 
-  /// The run was another process's, of whose last request nobody knows what became.
+  /// Takes over another process's run; the outcome of its last request is unknown.
   void take_over() noexcept { read_first_ = taken_over_ = true; }
-  /// There was no answer: the points of the request may be there.
+  /// Handles a missing answer: the request's points may have arrived.
   void may_be_there() noexcept;
 
-  /// The server has taken the request.
+  /// Handles an accepted request.
   void accepted();
-  /// The server will not take the request like this. Returns why nothing more is to be sent; empty: more is.
+  /// Handles a rejected request. Returns why sending must stop, or an empty string.
   std::string refused(const HttpReply& reply);
-  /// The server fails over the request: one value may be the reason, and the others are sent without it.
+  /// Handles a server error for the request. One value may be the cause; the others are sent without it.
   void failed(const HttpReply& reply);
-  /// A request over which the server fails is in halves, or cannot be told apart from what is there: once is enough.
+  /// Returns whether one server error suffices to bisect or drop: the request is already a half, or a name clashes.
   bool fails_at_once(const HttpReply& reply) const;
 
-  /// Takes what the server says that it has. Returns false where that says nothing.
+  /// Reads a response about the server's points. Returns false if it contains none.
   bool read(const std::string& body) { return read_back_.answered(body); }
-  /// All was said: whether what the request under way holds is there already.
+  /// Returns whether all read-back queries are answered and all points of the request are already there.
   bool is_settled();
-  /// The server will not say.
+  /// Handles a permanently failed read-back.
   void unreadable(const HttpReply& reply);
   void stop();
 
@@ -107,11 +107,11 @@ class MlflowBatches {
   const MlflowLines& lines_;
   MlflowQueue queue_;
   MlflowReadBack read_back_;
-  bool read_first_ = false;   // the points of the next request may be there already
-  bool sent_before_ = false;  // all of them, in one request
+  bool read_first_ = false;   // read back the next request's points before sending
+  bool sent_before_ = false;  // those points were sent before, in one request
   bool taken_over_ = false;
-  int refusals_ = 0;       // in a row
-  int lone_failures_ = 0;  // likewise, over a request of one value
+  int refusals_ = 0;       // consecutive
+  int lone_failures_ = 0;  // consecutive, for requests with one value
 };
 
 }  // namespace detail

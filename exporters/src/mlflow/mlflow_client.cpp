@@ -81,11 +81,11 @@ MlflowCursor MlflowClient::cursor() const {
   return cursor;
 }
 
-/// Before anything is sent that must not be sent twice, and after each answer.
+/// Saves the cursor: before any request that must not be repeated, and after each answer.
 void MlflowClient::save() {
   if (!cursor_file_.is_kept() || cursor_file_.save(format_cursor(cursor()))) { return; }
-  lines_.report("mlflow.cursor", "what MLflow has is not written down, so that " + lines_.sync_command() +
-                                     " could send it again later: " + cursor_file_.problem());
+  lines_.report("mlflow.cursor", "the delivery state cannot be saved, so " + lines_.sync_command() +
+                                     " may send data twice: " + cursor_file_.problem());
 }
 
 bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t journal_bytes) {
@@ -106,20 +106,21 @@ bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
   if (snapshot.finished && snapshot.job != nullptr) { take_job(snapshot); }
   if (!snapshot.spans.empty()) { ending_.note_trace(); }
   if (points_.nans() != 0) {
-    lines_.report("mlflow.nan",
-                  detail::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
-                                 points_.nans()));
+    lines_.report(
+        "mlflow.nan",
+        detail::format("{} metrics were not a number and are not sent, because MLflow cannot store a second one",
+                       points_.nans()));
   }
   warn_renamed();
   if (snapshot.finished && !ending_.finished()) {
     ending_.finish(snapshot, killed, options_.artifacts);
-    // Trying again soon costs one request; waiting longer than the run lasts costs the data.
+    // An early retry costs one request; waiting past the end of the run costs the data.
     if (!backoff_.asked_to_wait()) { not_before_ = Time(); }
   }
   return true;
 }
 
-/// What is told in words.
+/// Adds the tags with text: dropped data and findings.
 void MlflowClient::take_notes(const Snapshot& snapshot) {
   const LostRecords lost = lost_records(snapshot.losses);
   const std::string findings = findings_text(snapshot);
@@ -150,7 +151,7 @@ bool MlflowClient::idle() const noexcept {
   return start_.ready() && queue().empty() && ending_.all_said();
 }
 
-/// Files, as all else was taken.
+/// Returns whether only files are left to send.
 bool MlflowClient::uploading() const noexcept { return start_.ready() && queue().empty() && ending_.closed(); }
 
 bool MlflowClient::deliver(Time until) {
@@ -176,7 +177,7 @@ bool MlflowClient::deliver(Time until) {
   return idle() && !stopped();
 }
 
-/// Whether the next request has the credentials that it needs.
+/// Returns whether the next request has the credentials that it needs.
 bool MlflowClient::logged_in(Time until) {
   if (login_ == nullptr) { return true; }
   switch (login_->obtain(until)) {
@@ -187,8 +188,8 @@ bool MlflowClient::logged_in(Time until) {
       not_before_ = steady_clock::now() + login_->wait();
       if (!login_->problem().empty()) {
         lines_.report("mantik.away",
-                      detail::format("{}. It is tried again, {} points wait{}", login_->problem(), queue().points(),
-                                     lines_.with_sync("; ", " sends what the run cannot")));
+                      detail::format("{}. Takt retries; {} points are queued{}", login_->problem(), queue().points(),
+                                     lines_.with_sync("; ", " sends the remaining data")));
       }
       return false;
     case MantikLogin::State::refused:
@@ -207,7 +208,7 @@ HttpRequest MlflowClient::request() {
   return ending_.request(run_id(), start_.artifact_root());
 }
 
-/// Without memory for the answer the request is as if there had been none.
+/// If there is no memory for the answer, the request counts as unanswered.
 void MlflowClient::take_answer(const HttpReply& reply) {
   try {
     answered(reply);
@@ -219,7 +220,7 @@ void MlflowClient::take_answer(const HttpReply& reply) {
 }
 
 void MlflowClient::answered(const HttpReply& reply) {
-  // The same again, with another token.
+  // Repeat the request with another token.
   if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
   if (asks_owner_) { return take_owner(reply); }
   if (batches_.asks()) { return read_back(reply); }
@@ -240,7 +241,7 @@ void MlflowClient::answered(const HttpReply& reply) {
   }
 }
 
-/// Whether to ask who owns the run: before its end is sent, and after an outage.
+/// Returns whether to query the run's owner: before the end is sent, and after an outage.
 bool MlflowClient::must_ask_owner() const noexcept {
   if (!start_.is_shared() || left_to_newer_) { return false; }
   return !owner_known_ || (queue().empty() && !ending_.closed() && !owner_known_at_end_);
@@ -264,15 +265,15 @@ void MlflowClient::leave_to_newer() {
   if (std::exchange(left_to_newer_, true)) { return; }
   batches_.queue().keep_points_alone();
   ending_.leave();
-  lines_.report("mlflow.newer", "a program that began later goes on with the run " + run_id() + " at " + http_.url() +
-                                    ": its status, tags and files stay, and only points are added from here");
+  lines_.report("mlflow.newer", "a program that started later continues the run " + run_id() + " at " + http_.url() +
+                                    ": its status, tags and files are kept, and this program adds only points");
 }
 
-/// The server's answer about what it has.
+/// Processes the answer to a read-back query.
 void MlflowClient::read_back(const HttpReply& reply) {
   const bool said = is_success(reply);
   if (said && login_ != nullptr) { login_->accepted(); }
-  // A server that fails over the question may take the points all the same.
+  // A server that fails on the query may still accept the points.
   const bool fails = reply.status == 500 && server_errors_ + 1 >= kMaxServerErrors;
   const bool never = reply.too_long || fails || (!said && !mlflow_may_pass(reply.status));
   if (never) {
@@ -282,7 +283,7 @@ void MlflowClient::read_back(const HttpReply& reply) {
     return try_again(reply);
   }
   ++answers_;
-  backoff_.waited();  // but tries count on: they are about the request that this prepares
+  backoff_.waited();  // but keep counting tries: they concern the request that this prepares
   if (batches_.is_settled()) { backoff_.reset(); }
 }
 
@@ -308,7 +309,7 @@ void MlflowClient::start_succeeded(const std::string& body) {
   batches_.take_over();
 }
 
-/// It will never be taken like this.
+/// Handles an answer that no retry can change.
 void MlflowClient::refused(const HttpReply& reply) {
   if (!start_.ready()) {
     start_.refused(reply);
@@ -334,11 +335,11 @@ void MlflowClient::try_again(const HttpReply& reply) {
   trouble_ = lines_.reported(reply);
   lines_.report(
       "mlflow.away",
-      detail::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait{}", http_.url(),
-                     trouble_, queue().points(), lines_.with_sync("; ", " sends what the run cannot")));
+      detail::format("MLflow at {} does not respond correctly: {}. Takt retries; {} points are queued{}", http_.url(),
+                     trouble_, queue().points(), lines_.with_sync("; ", " sends the remaining data")));
 }
 
-/// Where the server fails over what it is sent, and would again, that is not sent from here any more.
+/// Drops a request after repeated server errors. Returns whether it did.
 bool MlflowClient::gave_up(const HttpReply& reply) {
   if (!start_.ready() || batches_.asks() || asks_owner_) { return false; }
   if (server_errors_ < (batches_.fails_at_once(reply) ? 1 : kMaxServerErrors)) { return false; }
@@ -348,28 +349,27 @@ bool MlflowClient::gave_up(const HttpReply& reply) {
     batches_.failed(reply);
     return true;
   }
-  lines_.report("mlflow.failing",
-                "MLflow fails over a request, which is not sent again from here: " + lines_.reported(reply) +
-                    lines_.with_sync(". ", " sends it once MLflow does not"));
+  lines_.report("mlflow.failing", "MLflow fails on a request, which is not sent again from here: " +
+                                      lines_.reported(reply) + lines_.with_sync(". ", " retries it"));
   ending_.failed(start_.artifact_root());
   return true;
 }
 
-/// \param why empty: it goes on.
+/// \param why empty: continues.
 void MlflowClient::stop_if(const std::string& why) {
   if (why.empty() || stopped_) { return; }
   stopped_ = true;
   trouble_ = http_.without_secrets(why);
   batches_.stop();
   ending_.stop();
-  lines_.report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on" +
-                                      lines_.with_sync("; ", " sends what is not there"));
+  lines_.report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run continues" +
+                                      lines_.with_sync("; ", " sends the missing data"));
 }
 
 void MlflowClient::warn_renamed() {
   MetricPoints::Renamed renamed = points_.take_renamed();
   for (auto& each : batches_.queue().take_renamed()) { renamed.push_back(std::move(each)); }
-  const char* const takes = "MLflow takes letters, digits, blanks and _-./ in names";
+  const char* const takes = "MLflow allows letters, digits, blanks and _-./ in names";
   if (!renamed.empty()) { report_renamed("mlflow.names.", takes, renamed, renamed_lines_++); }
 }
 

@@ -27,28 +27,28 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A run on an MLflow server: takes snapshots, and sends what follows from them whenever it is given time. Everything
-/// is sent until it is taken: first the run is brought to its place, then parameters, tags and points are, and at the
-/// end what the server is told of it. One thread at a time.
+/// A run on an MLflow server. Takes snapshots and sends their data when deliver() is called, with retries until the
+/// server accepts it. The order is: create or find the run, then parameters, tags and points, then the end of the run.
+/// One thread at a time.
 class MlflowClient : public RunConsumer {
  public:
-  /// \throws takt::Error for options that cannot work.
-  /// \param max_points that are kept; beyond, the oldest go.
+  /// \throws takt::Error if the options cannot work.
+  /// \param max_points maximum number of queued points; beyond it, the oldest are dropped.
   explicit MlflowClient(const MlflowOptions& options, const SenderTimes& times = {},
                         std::size_t max_points = MlflowQueue::kMaxBytes / sizeof(MetricPoint));
 
-  /// From now on `file` says how far the run was delivered. Before take(). \param lease as for CursorFile::keep().
+  /// Saves delivery progress in `file` from now on. Call before take(). \param lease as for CursorFile::keep().
   void keep_cursor(const std::string& file, FileLease* lease = nullptr);
-  /// The same in a run directory, where it has its own name.
+  /// Same, with the default file name in a run directory.
   void keep_cursor(std::shared_ptr<const DirectoryFiles> directory, FileLease* lease);
-  /// Goes on where another process stopped: what it has delivered is passed over when it is taken again. Of the
-  /// options, only those about the server count; as long as there is no run, also experiment and run to join, where the
-  /// server refuses those of the cursor. Before take().
+  /// Resumes where another process stopped, and skips what that process delivered. Only the server options are used. If
+  /// the run does not exist yet, the options also set the experiment and the run to join if the server rejects the
+  /// cursor's. Call before take().
   void resume(const MlflowCursor& cursor);
 
-  /// Of the program's sources; empty: not known. Before take().
+  /// Sets the commit of the program's sources; empty: unknown. Call before take().
   void set_commit(std::string commit) { start_.set_commit(std::move(commit)); }
-  /// From now on no point goes because there are too many: whoever adds them sees to that.
+  /// Never drops points from now on; the caller limits the backlog.
   void found_journal() noexcept override { batches_.queue().keep_all(); }
   bool has_space() const noexcept override { return stopped() || queue().points() < max_points_; }
   std::uint64_t next_row() const noexcept override { return points_.next_row(); }
@@ -56,42 +56,42 @@ class MlflowClient : public RunConsumer {
   std::uint64_t next_sample() const noexcept override { return points_.next_sample(); }
 
   bool take(const Snapshot& snapshot) override { return take(snapshot, false, 0); }
-  /// The last, of a process that is gone, and would have ended the run otherwise.
-  /// \param journal_bytes by which the next delivery sees that it was not the last after all.
+  /// Takes the last snapshot of a killed process, which therefore did not end the run itself.
+  /// \param journal_bytes journal size, by which the next delivery detects that the process went on after all.
   bool take_killed(const Snapshot& snapshot, std::uint64_t journal_bytes) {
     return take(snapshot, true, journal_bytes);
   }
-  /// The last once more, with the figures over ranks, where it had none of them before. After take().
+  /// Adds the figures over ranks to the last snapshot, if it had none. Call after take().
   void take_job(const Snapshot& snapshot);
-  /// Writes down what the run is begun with, unless that has been done. Asks the server for nothing.
+  /// Saves the settings of the run, once. Sends no request.
   void begin(const Snapshot& snapshot);
-  /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is
-  /// left.
+  /// Sends until `until`; an unfinished request continues in the next call. Returns whether everything was sent.
   bool deliver(Time until) override;
-  /// Nothing more will be delivered from here, so that other processes need not wait for this one.
+  /// Ends delivery from this process, so that others need not wait for it.
   void leave() noexcept {
     if (login_ != nullptr) { login_->leave(); }
   }
-  /// Everything so far was taken by the server, or is the totals of a run that has not ended.
+  /// Returns whether the server accepted everything so far, except the totals of an unfinished run.
   bool complete() const noexcept {
     return !stopped() && owed() == 0 && queue().left_out() == 0 && missing_files() == 0;
   }
-  /// How many files of the run the server will never have.
+  /// Returns the number of files of the run that the server will never have.
   std::size_t missing_files() const noexcept { return ending_.missing(); }
-  /// Answers that brought it on, of whatever kind.
+  /// Returns the number of answers that made progress.
   std::uint64_t answers() const noexcept { return answers_; }
-  /// A request is under way, which has a time limit of its own.
+  /// Returns whether a request is under way; requests have their own time limit.
   bool asking() const noexcept { return http_.busy() || (login_ != nullptr && login_->asking()); }
-  /// What was given up here, and the next process sends: points, parameters, tags, files, and the end of the run.
+  /// Returns the number of items dropped here that the next process sends: points, parameters, tags, files, and the end
+  /// of the run.
   std::uint64_t owed() const noexcept { return queue().lost() + ending_.owed(); }
-  /// Why the cursor is not written; empty when it is.
+  /// Reason why the cursor cannot be saved; empty if it can.
   const std::string& cursor_problem() const noexcept { return cursor_file_.problem(); }
   bool stopped() const noexcept { return stopped_; }
   const MlflowQueue& queue() const noexcept { return batches_.queue(); }
   const std::string& run_id() const noexcept { return start_.run_id(); }
-  /// The URL of the server, without credentials.
+  /// Returns the URL of the server, without credentials.
   const std::string& server() const noexcept { return http_.url(); }
-  /// Why it has stopped, or what the server last said instead of taking something; may be empty.
+  /// Reason for stopping, or the server's last error; may be empty.
   const std::string& trouble() const noexcept { return trouble_; }
 
  private:
@@ -119,7 +119,7 @@ class MlflowClient : public RunConsumer {
 
   MlflowOptions options_;
   Http http_;
-  std::unique_ptr<MantikLogin> login_;  // none where the credentials are those of the options
+  std::unique_ptr<MantikLogin> login_;  // none if the options contain the credentials
   MetricPoints points_;
   std::size_t max_points_;
   CursorFile cursor_file_;
@@ -129,19 +129,19 @@ class MlflowClient : public RunConsumer {
   MlflowEnding ending_;
   bool started_ = false;
   bool stopped_ = false;
-  // For a run that several programs may continue: whether the newest of them is known.
-  bool owner_known_ = false;         // by an answer since the last outage
-  bool owner_known_at_end_ = false;  // by one after all points
-  bool asks_owner_ = false;          // the request that is under way
+  // For a shared run: whether the server was asked which program is the newest.
+  bool owner_known_ = false;         // known since the last outage
+  bool owner_known_at_end_ = false;  // known after all points were sent
+  bool asks_owner_ = false;          // the request under way asks for the owner
   bool left_to_newer_ = false;
-  std::string of_;             // the run that it is of
-  bool first_schema_ = false;  // by a version that made other points
+  std::string of_;             // owner of the cursor, see mlflow_cursor_owner()
+  bool first_schema_ = false;  // the run has the points of the first cursor schema
   std::string trouble_;
   int renamed_lines_ = 0;
   std::uint64_t killed_bytes_ = 0;
   std::uint64_t killed_rows_ = 0;
-  Backoff backoff_;        // of the request under way
-  int server_errors_ = 0;  // in a row
+  Backoff backoff_;        // for the request under way
+  int server_errors_ = 0;  // consecutive
   std::uint64_t answers_ = 0;
   Time not_before_{};
 };

@@ -12,7 +12,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// The first one had six metrics a region, and none that was no number, so that its numbers of points mean others.
+// The first schema had six metrics per region and no NaN, so its point numbers mean other points.
 constexpr const char* kFirstSchema = "takt-mlflow/1";
 constexpr const char* kSchema = "takt-mlflow/2";
 constexpr const char* kSources[] = {"row", "metric", "total", "sample", "job"};
@@ -27,7 +27,7 @@ JsonText settled_of(const MlflowCursor& cursor) {
   return settled;
 }
 
-/// What is in a cursor's text, by where it is.
+/// The members of a cursor's text, by path.
 struct CursorText {
   std::map<std::string, std::map<std::string, std::string>> texts;
   std::map<std::string, std::uint64_t> numbers;  // and flags
@@ -46,7 +46,7 @@ struct CursorText {
       numbers[stop.name] = static_cast<std::uint64_t>(stop.integer);
     }
   }
-  /// Where it is not there `whole` becomes false.
+  /// Copies the member to `to`. Sets `whole` to false if it is missing.
   template <class Value>
   void get(const std::map<std::string, Value>& from, const char* name, Value& to) {
     const auto found = from.find(name);
@@ -192,7 +192,7 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   all.get("tags", cursor.tags);
   for (std::size_t source = 0; source < std::size(kSources); ++source) {
     const std::string name = kSources[source];
-    const bool is_newer = name == "sample" || name == "job";  // versions before this one knew none
+    const bool is_newer = name == "sample" || name == "job";  // absent in older versions
     const bool is_old = is_newer && all.holders.count("/settled/" + name) == 0;
     if (!is_old) { all.get(kSources[source], cursor.settled[source]); }
   }
@@ -202,7 +202,7 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   std::map<std::string, std::string> attached;  // by number
   all.get("attached", attached);
   for (const auto& [number, name] : attached) { cursor.attached.insert(name); }
-  for (const auto& [number, name] : all.texts["/missing"]) { cursor.missing.insert(name); }  // earlier ones knew none
+  for (const auto& [number, name] : all.texts["/missing"]) { cursor.missing.insert(name); }  // absent in older versions
   all.get("left_out", cursor.left_out);
   return all.whole;
 }

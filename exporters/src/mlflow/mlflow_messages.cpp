@@ -109,7 +109,7 @@ bool mlflow_may_pass(int status) {
     case 423:  // locked
     case 425:  // too early
     case 429:  // too many requests
-    case 499:  // of nginx: the client has gone
+    case 499:  // nginx: client closed the connection
       return true;
     default:
       return status >= 500 && status != 501 && status != 505;
@@ -125,7 +125,7 @@ bool mlflow_is_deleted(const HttpReply& reply) {
   const std::string message = json_string(reply.body, "/message");
   const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
   if (reply.status == 500) { return says("under non-active experiment"); }
-  // Of a server with a database, and of one with files.
+  // First text: servers with a database; second text: servers with files.
   return reply.status == 400 && (says("must be in the 'active' state") || says("must be in 'active' lifecycle_stage"));
 }
 
@@ -141,7 +141,7 @@ bool mlflow_is_clash(const HttpReply& reply) {
 
 bool mlflow_is_there(const HttpReply& reply) {
   const std::string message = json_string(reply.body, "/message");
-  // Of SQLite; of MySQL and PostgreSQL.
+  // First text: SQLite; second text: MySQL and PostgreSQL.
   return reply.status == 400 &&
          (message.find("UNIQUE constraint") != std::string::npos || message.find("uplicate") != std::string::npos);
 }
@@ -160,10 +160,10 @@ bool mlflow_is_no_server(const std::string& tracking_uri) {
 void report_no_server() {
   report_error_once(
       "mlflow.no_server",
-      "MLFLOW_TRACKING_URI is a directory, a database or Databricks, and Takt sends to MLflow servers only: "
-      "nothing is sent. To see a local directory or database, start a server: mlflow server "
-      "--backend-store-uri <what you have> --port 5000, and set MLFLOW_TRACKING_URI=http://127.0.0.1:5000; "
-      "then takt sync <run directory> sends this run, too");
+      "MLFLOW_TRACKING_URI is a directory, a database or Databricks, but Takt sends to MLflow servers only: "
+      "nothing is sent. To use a local directory or database, start a server: mlflow server "
+      "--backend-store-uri <directory or database> --port 5000, and set MLFLOW_TRACKING_URI=http://127.0.0.1:5000; "
+      "then send this run with: takt sync <run directory>");
 }
 
 std::string mlflow_reported(const HttpReply& reply, const Http& http) {
@@ -173,12 +173,12 @@ std::string mlflow_reported(const HttpReply& reply, const Http& http) {
 std::string mlflow_cure(const HttpReply& reply) {
   switch (reply.status) {
     case 401:
-      return ". Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, to what "
-             "the server knows";
+      return ". Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, to credentials "
+             "that the server accepts";
     case 407:
-      return ". Give the proxy its user and password in https_proxy or http_proxy";
+      return ". Set the proxy's user and password in https_proxy or http_proxy";
     case 403:
-      return ". The user may not do this, or, if it speaks of a host, start the server with --allowed-hosts";
+      return ". The user has no permission; if the answer mentions a host, start the server with --allowed-hosts";
     case 404:
     case 405:
       return ". Check MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID";
@@ -187,7 +187,7 @@ std::string mlflow_cure(const HttpReply& reply) {
   }
   if (reply.status >= 300 && reply.status < 400) {
     const std::string to = reply.location.substr(0, reply.location.find('?'));
-    return ". Redirections are not followed; set MLFLOW_TRACKING_URI to where it is: " + to;
+    return ". Redirects are not followed; set MLFLOW_TRACKING_URI to the target: " + to;
   }
   return "";
 }
@@ -225,7 +225,7 @@ std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options,
 std::string mlflow_artifact_path(const std::string& root) {
   const std::string scheme = "mlflow-artifacts:/";
   std::string path;
-  // Not where the URI names another host: credentials are for this one.
+  // Only for a URI without a host: credentials must not be sent to another host.
   if (root.compare(0, scheme.size(), scheme) != 0 || root.compare(scheme.size(), 1, "/") == 0) { return path; }
   for (std::size_t at = scheme.size() - 1; at < root.size();) {
     const std::size_t end = std::min(root.find('/', at + 1), root.size());
@@ -237,13 +237,13 @@ std::string mlflow_artifact_path(const std::string& root) {
 
 namespace {
 
-/// As its client asks NVML and rocm_smi: for GPUs by their number in the machine.
+/// Names GPUs as MLflow's client does with NVML and rocm_smi: by their number in the machine.
 std::vector<SystemMetric> mlflow_metrics_of_gpu(const Sensor& sensor) {
   const std::string gpu = "system/gpu_" + std::to_string(sensor.number);
   const bool nvidia = is_nvidia(sensor);
   std::vector<SystemMetric> metrics = {{gpu + "_utilization_percentage", Quantity::utilization, 1e-1},
                                        {gpu + "_power_usage_watts", Quantity::power, 1e-3}};
-  // Its client has a fixed power for all AMD GPUs, of which a share says nothing.
+  // MLflow's client assumes a fixed maximum power for all AMD GPUs, so its percentage is meaningless.
   if (nvidia && sensor.power_limit_mw) {
     metrics.push_back(
         {gpu + "_power_usage_percentage", Quantity::power, 100.0 / static_cast<double>(*sensor.power_limit_mw)});
@@ -258,7 +258,7 @@ std::vector<SystemMetric> mlflow_metrics_of_gpu(const Sensor& sensor) {
   return metrics;
 }
 
-/// As its client asks psutil.
+/// Names metrics as MLflow's client does with psutil.
 std::vector<SystemMetric> mlflow_metrics_of_machine(const Sensor& sensor) {
   std::vector<SystemMetric> metrics = {{"system/system_memory_usage_megabytes", Quantity::memory, 1e-6}};
   if (sensor.memory_bytes) {

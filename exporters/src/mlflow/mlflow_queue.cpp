@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// Code points that the newest servers take in a value, and the oldest.
+// Maximum length of a value in code points: newest servers, then oldest.
 constexpr std::size_t kLongestParam = 6000;
 constexpr std::size_t kLongestTag = 8000;
 constexpr std::size_t kShortParam = 500;
@@ -22,8 +22,8 @@ constexpr std::size_t kShortTag = 5000;
 
 std::string json_text(const std::string& text) { return JsonText(text).text(); }
 
-/// The shortest that reads back as the same bits. JSON has neither infinities nor what is no number: MLflow takes texts
-/// for them.
+/// Returns the shortest text that parses to the same bits. JSON has no infinities and no NaN; MLflow takes strings for
+/// them.
 std::string number(double value) {
   if (std::isnan(value)) { return "\"NaN\""; }
   if (std::isinf(value)) { return value > 0 ? "\"Infinity\"" : "\"-Infinity\""; }
@@ -32,14 +32,14 @@ std::string number(double value) {
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-/// Of names and values: the same for the same points, whenever they are made.
+/// Returns a hash of names and values, equal for equal points.
 std::uint32_t hash_of(const std::vector<MetricPoint>& points, const MetricPoints& names) {
   std::string text;
   for (const MetricPoint& each : points) { text += names.key(each.key) + '=' + number(each.value) + '\n'; }
   return short_hash(text);
 }
 
-/// Where the code point behind the first `count` ones begins; as long as the text where there are no more.
+/// Returns the offset after the first `count` code points, or the size of a shorter text.
 std::size_t end_of(const std::string& text, std::size_t count) {
   std::size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -89,7 +89,7 @@ void MlflowQueue::add_params(const std::map<std::string, std::string>& params) {
     } else if (place->second != value) {
       place->second = value;
       report_error("mlflow.param",
-                   "the parameter \"" + name + "\" keeps its first value in MLflow, which changes none");
+                   "the parameter \"" + name + "\" keeps its first value: MLflow does not change parameters");
     }
   }
 }
@@ -120,9 +120,9 @@ void MlflowQueue::add_points(const std::vector<MetricPoint>& points) {
     ++lost_;
     points_.pop_front();
   }
-  report_error("mlflow.full", "MLflow takes too little too late: " + std::to_string(lost_) +
-                                  " of its oldest points are dropped, and without a journal (TAKT_JOURNAL, TAKT_FILES) "
-                                  "nothing keeps them");
+  report_error("mlflow.full", "MLflow is too slow: " + std::to_string(lost_) +
+                                  " of the oldest points are dropped. Without a journal (TAKT_JOURNAL, TAKT_FILES) "
+                                  "they cannot be sent later");
 }
 
 bool MlflowQueue::add_job(std::uint64_t ranks, std::vector<MetricPoint> points, const MetricPoints& names) {
@@ -147,7 +147,7 @@ std::size_t MlflowQueue::batch_points() const noexcept {
   return count;
 }
 
-/// JSON, with as much of the value as the server takes.
+/// Returns the item as JSON, with the value truncated to the server's limit.
 std::string MlflowQueue::item_of(const Pair& pair) {
   const auto& [name, value] = pair;
   TrackerNames& names = kind_ == Kind::params ? param_names_ : tag_names_;
@@ -203,8 +203,8 @@ const std::string& MlflowQueue::body(const std::string& run_id, const MetricPoin
   std::string list = "[";
   for (std::size_t at = begin; at < end; ++at) { list.append(at == begin ? "" : ",").append(items_[at]); }
   list += "]";
-  // In the order of the alphabet: a server that stumbles over a point then has not read the run either, and says so
-  // instead of keeping the half it understood.
+  // Keys are in alphabetical order, so a server that fails on a point has not read the run_id either. It then reports
+  // an error instead of storing half of the request.
   const std::string run = "\"run_id\":" + json_text(run_id);
   if (kind_ == Kind::tags) {
     body_ = "{" + run + ",\"tags\":" + list + "}";
@@ -227,11 +227,11 @@ void MlflowQueue::settle(std::size_t begin, std::size_t end) {
   body_.clear();
 }
 
-/// Now that it is known how much of a value is taken.
+/// Warns about a truncated value, once the server's limit is known.
 void MlflowQueue::report_cut(const Pair& pair) {
   if (end_of(pair.second, longest()) == pair.second.size()) { return; }
   report_error("mlflow.long", "the value of \"" + pair.first + "\" is longer than the " + std::to_string(longest()) +
-                                  " characters that this MLflow server takes, and is cut");
+                                  " characters that this MLflow server allows, and is truncated");
 }
 
 void MlflowQueue::accepted() {
@@ -252,7 +252,7 @@ bool MlflowQueue::found(const std::vector<bool>& there) {
   const auto [begin, end] = todo_.back();
   std::vector<std::string> absent_items;
   std::vector<MetricPoint> absent;
-  std::size_t middle = begin;  // those that are there come to the front
+  std::size_t middle = begin;  // points that the server has move to the front
   for (std::size_t at = begin; at < end; ++at) {
     if (!there[at - begin]) {
       absent_items.push_back(std::move(items_[at]));
@@ -272,7 +272,7 @@ bool MlflowQueue::found(const std::vector<bool>& there) {
   return true;
 }
 
-/// What is in it becomes two.
+/// Splits the request in two.
 void MlflowQueue::part(std::size_t middle) {
   const auto [begin, end] = todo_.back();
   todo_.pop_back();
@@ -327,7 +327,7 @@ std::string MlflowQueue::give_up_one(const MetricPoints& names) {
   return names.key(key);
 }
 
-/// The points of metrics over which the server fails.
+/// Drops the points of metrics on which the server fails.
 void MlflowQueue::drop_failing() {
   const auto fails = [&](const MetricPoint& point) { return failing_.count(point.key) != 0; };
   const auto end = std::remove_if(points_.begin(), points_.end(), fails);

@@ -75,7 +75,7 @@ void MlflowStart::begin(const Snapshot& snapshot) {
   create_body_ = mlflow_create_body(snapshot.run, options_, nonce_, source_, commit_);
 }
 
-/// In that which the options say.
+/// Starts in the experiment that the options name.
 void MlflowStart::begin_in_experiment() {
   experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
   if (!options_.experiment_name.empty()) {
@@ -87,7 +87,7 @@ void MlflowStart::begin_in_experiment() {
     stopped_by_ = kMantikNoExperiment;
     return;
   }
-  // Who stopped may have made a run without ever knowing.
+  // The stopped process may have created a run without receiving the answer.
   stage_ = resumed_ ? Stage::find_run : Stage::create_run;
 }
 
@@ -98,7 +98,7 @@ void MlflowStart::choose_parent(const Snapshot& snapshot) {
   parent_ = child ? options_.run_id : tag == snapshot.tags.end() ? "" : tag->second;
 }
 
-/// Asks for the parent's experiment before anything is made in another one.
+/// Queries the parent's experiment before anything is created in another experiment.
 void MlflowStart::seek_parent() noexcept {
   const bool is_early = stage_ == Stage::find_experiment || stage_ == Stage::create_experiment ||
                         stage_ == Stage::create_run || (stage_ == Stage::find_run && resumed_);
@@ -136,7 +136,7 @@ HttpRequest MlflowStart::request() {
       break;
   }
   HttpRequest request = mlflow_post("runs/create", with_member("experiment_id", experiment_id_, create_body_));
-  request.fresh = true;  // libcurl must not send this one again by itself
+  request.fresh = true;  // libcurl must not resend it on a reused connection
   return request;
 }
 
@@ -149,7 +149,7 @@ void MlflowStart::succeeded(const std::string& body) {
     case Stage::create_experiment:
       experiment_id_ = json_string(body, "/experiment_id");
       compare_experiment();
-      stage_ = Stage::create_run;  // nobody can have made a run in it
+      stage_ = Stage::create_run;  // a new experiment has no runs
       return;
     case Stage::find_run:
       return found_run(body);
@@ -177,7 +177,7 @@ void MlflowStart::found_parent(const std::string& body) {
   stage_ = resumed_ ? Stage::find_run : Stage::create_run;
   if (options_.experiment_id.empty() || options_.experiment_id == id) { return; }
   lines_.report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the run " + parent_ +
-                                         ", the parent of this one, is in " + id + ", where the run goes, too");
+                                         ", its parent, is in " + id + "; this run is created there, too");
 }
 
 void MlflowStart::found_experiment(const std::string& body) {
@@ -221,18 +221,19 @@ bool MlflowStart::is_of_newer(const std::string& body) const {
   return false;
 }
 
-/// MLflow's own client sends nothing to either; here the name may be the code's, which wins over variables.
+/// Reports conflicting options. MLflow's own client sends nothing in that case; here the name may be set in code, which
+/// wins over variables.
 void MlflowStart::compare_experiment() const {
   if (options_.experiment_id.empty() || options_.experiment_id == experiment_id_) { return; }
   lines_.report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the experiment \"" +
                                          options_.experiment_name + "\" of MLFLOW_EXPERIMENT_NAME is " +
-                                         experiment_id_ + ", where the run goes; unset one of the two");
+                                         experiment_id_ + ", which is used; unset one of the two");
 }
 
 void MlflowStart::adopt(const std::string& body, const std::string& place) {
   std::string id = json_string(body, (place + "/info/run_id").c_str());
   if (id.empty()) {
-    stopped_by_ = "it answers without a run_id; is this an MLflow server?";
+    stopped_by_ = "the answer has no run_id; is this an MLflow server?";
     return;
   }
   run_id_ = std::move(id);
@@ -240,19 +241,19 @@ void MlflowStart::adopt(const std::string& body, const std::string& place) {
   stage_ = Stage::ready;
 }
 
-/// Where no run was made as the cursor says, nor ever will be, what the options say holds instead, once. False: they
-/// say the same, or nothing.
+/// Switches to the place in the options, once, if the cursor's place has no run and never will. Returns false if the
+/// options have the same place, or none.
 bool MlflowStart::turn_to_options(const std::string& why) {
   Place place = std::exchange(instead_, {});
-  if (stage_ != Stage::join_run) { place.run_id = options_.run_id; }  // of another rank it is the parent
+  if (stage_ != Stage::join_run) { place.run_id = options_.run_id; }  // for another rank it is the parent
   const bool says = !place.experiment_name.empty() || !place.experiment_id.empty() ||
                     (stage_ == Stage::join_run && !place.run_id.empty());
   const bool same = place.run_id == options_.run_id && place.experiment_name == options_.experiment_name &&
                     place.experiment_id == options_.experiment_id;
   if (!says || same) { return false; }
   lines_.report("mlflow.turned",
-                "MLflow at " + lines_.server() + " refuses what the run was begun with: " + why +
-                    ". It goes where MLFLOW_EXPERIMENT_NAME, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID say now");
+                "MLflow at " + lines_.server() + " rejects the run's original settings: " + why +
+                    ". Using the current MLFLOW_EXPERIMENT_NAME, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID instead");
   const bool joins = stage_ == Stage::join_run && !place.run_id.empty();
   options_.experiment_name = std::move(place.experiment_name);
   options_.experiment_id = std::move(place.experiment_id);
@@ -277,27 +278,25 @@ void MlflowStart::refused(const HttpReply& reply) {
     stopped_by_ = experiment_deletion();
   } else if (stage_ == Stage::find_parent && (reply.status == 404 || reply.status == 400)) {
     begin_in_experiment();
-    lines_.report("mlflow.parent", "MLflow does not know the run " + parent_ +
-                                       ", which is said to be the parent of this one, " +
-                                       "so that this one goes where the options say: " + lines_.reported(reply));
+    lines_.report("mlflow.parent", "MLflow does not know the run " + parent_ + ", the parent of this one, " +
+                                       "so this run is created as the options say: " + lines_.reported(reply));
   } else if (stage_ == Stage::resume_run && reply.status == 404 && former_server_ != lines_.server()) {
-    stopped_by_ = "the run " + run_id_ + " is not there, but at " + former_server_ +
-                  "; set MLFLOW_TRACKING_URI to that, or remove " + lines_.cursor_file() +
+    stopped_by_ = "the run " + run_id_ + " is not on this server, but at " + former_server_ +
+                  "; set MLFLOW_TRACKING_URI to that server, or remove " + lines_.cursor_file() +
                   " to send everything to a new run";
   } else {
     stopped_by_ = refusal(reply);
   }
 }
 
-/// For the requests about the experiment: whether that settles what comes next.
+/// Handles a rejected request about the experiment. Returns whether that determines the next request.
 bool MlflowStart::refused_experiment(const HttpReply& reply) {
   const std::string code = json_string(reply.body, "/error_code");
   const bool no_experiment = stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST";
   if (no_experiment && is_mantik_) {
-    stopped_by_ =
-        "there is no experiment \"" + options_.experiment_name +
-        "\" at Mantik, where they are made on the platform only; make it there, or set MLFLOW_EXPERIMENT_ID to " +
-        "the number of another one";
+    stopped_by_ = "there is no experiment \"" + options_.experiment_name +
+                  "\" at Mantik; create it on Mantik's platform, or set MLFLOW_EXPERIMENT_ID to " +
+                  "the number of an existing one";
     return true;
   }
   if (no_experiment && rounds_++ < 3) {
@@ -314,11 +313,11 @@ bool MlflowStart::refused_experiment(const HttpReply& reply) {
 std::string MlflowStart::refusal(const HttpReply& reply) const {
   const bool anew = reply.status == 404 && run_id_.empty();
   return lines_.reported(reply) + (is_mantik_ && reply.status == 401 ? kMantikCure : mlflow_cure(reply)) +
-         (anew ? lines_.with_sync(", which ", " reads anew") : "");
+         (anew ? lines_.with_sync(", which ", " reads again") : "");
 }
 
 std::string MlflowStart::deletion() const {
-  return "the run " + run_id_ + " was deleted there; bring it back: mlflow runs restore --run-id " + run_id_;
+  return "the run " + run_id_ + " was deleted; restore it with: mlflow runs restore --run-id " + run_id_;
 }
 
 std::string MlflowStart::experiment_deletion() const {
@@ -326,7 +325,7 @@ std::string MlflowStart::experiment_deletion() const {
   const std::string which =
       name.empty() ? experiment_id_ + " is deleted; choose another one in MLFLOW_EXPERIMENT_ID"
                    : "\"" + name + "\" is deleted but keeps its name; choose another one in MLFLOW_EXPERIMENT_NAME";
-  return "the experiment " + which + ", or bring it back: mlflow experiments restore -x " + experiment_id_;
+  return "the experiment " + which + ", or restore it with: mlflow experiments restore -x " + experiment_id_;
 }
 
 namespace {
@@ -372,7 +371,7 @@ void MlflowEnding::had_ended(const std::string& status, const std::string& artif
   if (closed_) { give_up_without_root(artifact_root); }
 }
 
-/// Whether the server knows how the run ended.
+/// Updates whether the server has the run's final status.
 void MlflowEnding::settle_status() {
   if (status_ == "KILLED" && (reported_status_ == "FINISHED" || reported_status_ == "FAILED")) {
     status_ = reported_status_;
@@ -384,19 +383,19 @@ void MlflowEnding::attach(MlflowAttachment attachment) {
   if (attached_.count(attachment.name) == 0) { attachments_.push_back(std::move(attachment)); }
 }
 
-/// The first in the list was sent, or never will be.
+/// Removes the first attachment: it was sent or never will be.
 void MlflowEnding::attached() {
   attached_.insert(attachments_.front().name);
   attachments_.pop_front();
 }
 
-/// The first in the list never will be sent.
+/// Removes the first attachment, which will never be sent.
 void MlflowEnding::miss() {
   missing_.insert(attachments_.front().name);
   attached();
 }
 
-/// It gets its name when it is whole.
+/// A file is complete when it has its name.
 bool MlflowEnding::is_there(Time& not_before) {
   if (!closed_ || attachments_.empty() || attachments_.front().file.empty()) { return true; }
   const std::string& file = attachments_.front().file;
@@ -409,8 +408,8 @@ bool MlflowEnding::is_there(Time& not_before) {
   const bool foreign = !found && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO);
   if (found || foreign || now >= file_until_) {
     lines_.report("mlflow.artifact", file +
-                                         (found     ? " is larger than what MLflow servers take well"
-                                          : foreign ? " is not a time line of Takt's"
+                                         (found     ? " is too large for MLflow servers"
+                                          : foreign ? " is not a time line written by Takt"
                                                     : " was not written") +
                                          "; it is not attached" +
                                          lines_.with_sync(", and ", " does not attach it either"));
@@ -453,16 +452,16 @@ void MlflowEnding::failed(const std::string& artifact_root) {
     attachments_.pop_front();
     return;
   }
-  closed_ = true;  // but reported_status_ stays: it was not told
+  closed_ = true;  // reported_status_ stays: the server has not accepted the status
   give_up_without_root(artifact_root);
 }
 
-/// Where there is no way to send them.
+/// Drops the attachments if there is no way to send them.
 void MlflowEnding::give_up_without_root(const std::string& artifact_root) {
   if (!artifact_root.empty() || attachments_.empty()) { return; }
   lines_.report("mlflow.artifact",
-                "this MLflow server keeps artifacts where only its Python client can put them; nothing is attached. "
-                "Start it with --serve-artifacts to change that");
+                "only MLflow's Python client can write artifacts to this server's artifact store; nothing is attached. "
+                "Start the server with --serve-artifacts to change that");
   while (!attachments_.empty()) { attached(); }
 }
 

@@ -22,57 +22,57 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How a run comes to its place on the server: the experiment is found or made, and the run made, joined, or found
-/// again; what the server answers leads from one request to the next. One thread at a time.
+/// Finds or creates the experiment, and creates, joins or finds the run; each answer determines the next request. One
+/// thread at a time.
 class MlflowStart {
  public:
   /// \param lines not owned.
   MlflowStart(const MlflowOptions& options, const MlflowLines& lines);
 
-  /// Goes on where another process stopped. Before begin().
+  /// Resumes where another process stopped. Call before begin().
   void resume(const MlflowCursor& cursor);
   void report(MlflowCursor& cursor) const;
-  /// Of the program's sources; empty: not known. Before begin().
+  /// Sets the commit of the program's sources; empty: unknown. Call before begin().
   void set_commit(std::string commit) { commit_ = std::move(commit); }
 
   void begin(const Snapshot& snapshot);
-  /// MLflow shows a child below its parent only where both are in one experiment: a run that names one before it is
-  /// made goes there.
+  /// Chooses the parent's experiment if the run names a parent before it is created: MLflow shows a child below its
+  /// parent only if both are in one experiment.
   void choose_parent(const Snapshot& snapshot);
 
-  /// REQUIRES: begun, and neither ready() nor stopped.
+  /// REQUIRES: begin() was called, and neither ready() nor stopped.
   HttpRequest request();
   void succeeded(const std::string& body);
-  /// It will never be taken like this.
+  /// Handles an answer that no retry can change.
   void refused(const HttpReply& reply);
-  /// Whether the run was made before the answer got lost, only the server knows.
+  /// Handles a lost answer: the run may or may not have been created.
   void answer_lost() noexcept;
 
-  /// The run is there, and takes what is sent.
+  /// Returns whether the run exists and accepts data.
   bool ready() const noexcept { return stage_ == Stage::ready; }
-  /// Where the answer to the making of a run never comes, looking for it always succeeds.
+  /// Returns whether the run is searched for. If runs/create never answers, searching for the run still succeeds.
   bool is_searching() const noexcept { return stage_ == Stage::find_run; }
-  /// Why there will be no run; empty: there may be.
+  /// Returns the reason why there will be no run; empty if it is still possible.
   const std::string& stopped_by() const noexcept { return stopped_by_; }
 
-  const std::string& run_id() const noexcept { return run_id_; }                ///< empty until the server has told it
+  const std::string& run_id() const noexcept { return run_id_; }                ///< empty until the server has sent it
   const std::string& artifact_root() const noexcept { return artifact_root_; }  ///< path below the URL
-  /// It was another process's before.
+  /// Returns whether another process had the run before.
   bool was_taken_over() const noexcept { return taken_over_; }
-  /// Then: how it had ended there; empty: it had not.
+  /// Returns the final status that the other process left; empty if it left none.
   const std::string& former_status() const noexcept { return former_status_; }
 
-  /// Others may go on with the same run: its id was given.
+  /// Returns whether other programs may continue the same run, because its id was given.
   bool is_shared() const noexcept { return is_joining_; }
-  /// Whether `body`, the server's answer to mlflow_get_run(), names in the tag takt.owner a program that started later
-  /// than this one, by the clocks of their machines.
+  /// Returns whether `body`, the answer to mlflow_get_run(), has a takt.owner tag of a program that started later than
+  /// this one, by the clocks of their machines.
   bool is_of_newer(const std::string& body) const;
-  /// The same at the time at which the run was found.
+  /// Returns the result of is_of_newer() when the run was found.
   bool was_of_newer() const noexcept { return of_newer_; }
 
-  /// Why a request was refused, and what to do.
+  /// Returns why a request was rejected, and the cure.
   std::string refusal(const HttpReply& reply) const;
-  /// That the run was deleted, and what to do.
+  /// Returns the message for a deleted run, with the cure.
   std::string deletion() const;
 
  private:
@@ -88,7 +88,7 @@ class MlflowStart {
     resume_run,
     ready
   };
-  /// Where a run is to be.
+  /// Location of a run.
   struct Place {
     std::string experiment_name;
     std::string experiment_id;
@@ -111,12 +111,12 @@ class MlflowStart {
   MlflowOptions options_;
   Stage stage_ = Stage::find_experiment;
   bool resumed_ = false;
-  Place instead_;  // of that of the cursor; empty: none
+  Place instead_;  // replaces the cursor's place; empty: none
   std::string source_;
   std::string commit_;
-  std::string parent_;          // a run in whose experiment this one goes
-  bool sought_parent_ = false;  // or need not be
-  std::string former_server_;   // of the process before
+  std::string parent_;          // a run in whose experiment this run is created
+  bool sought_parent_ = false;  // or no search is needed
+  std::string former_server_;   // of the previous process
   std::string create_body_;
   std::string nonce_;
   std::string experiment_id_;
@@ -125,58 +125,57 @@ class MlflowStart {
   bool taken_over_ = false;
   std::string former_status_;
   bool is_joining_ = false;
-  std::string mark_;  // of this process of the run
+  std::string mark_;  // value of the takt.owner tag for this process
   std::int64_t start_unix_ns_ = 0;
   bool of_newer_ = false;
   int rounds_ = 0;  // between find_experiment and create_experiment
   std::string stopped_by_;
 };
 
-/// What a server is told at the end of a run, behind all points: how it ended, and then its files. One thread at a
-/// time.
+/// The data sent after all points when a run ends: its status, then its files. One thread at a time.
 class MlflowEnding {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Neither is owned. \param cursor by whose directory a file of the run is found.
+  /// `lines` and `cursor` are not owned. \param cursor its directory has the run's files.
   MlflowEnding(const MlflowLines& lines, const CursorFile& cursor) noexcept : lines_(lines), cursor_(cursor) {}
 
   void resume(const MlflowCursor& cursor);
   void report(MlflowCursor& cursor) const;
 
-  /// The snapshot has spans: there will be a trace.json.
+  /// Records that the snapshot has spans: there will be a trace.json.
   void note_trace() noexcept { traced_ = true; }
-  /// \param attach the files, too.
+  /// \param attach whether to send the files, too.
   void finish(const Snapshot& snapshot, bool killed, bool attach);
-  /// For a run that goes on here: how it had ended on the server, as far as that says so. What the program has said
-  /// there outlives the guess that it was killed.
+  /// Takes the status that the server has for a run that continues here. A status set by the program wins over the
+  /// guess that it was killed.
   void had_ended(const std::string& status, const std::string& artifact_root);
 
-  bool finished() const noexcept { return finished_; }  ///< the run has ended, here
-  bool closed() const noexcept { return closed_; }      ///< the server knows
-  /// Nothing is left of it, as far as is known.
+  bool finished() const noexcept { return finished_; }  ///< the run has ended in this process
+  bool closed() const noexcept { return closed_; }      ///< the server has the final status
+  /// Returns whether nothing is left to send, as far as is known.
   bool all_said() const noexcept { return !finished_ || (closed_ && attachments_.empty()); }
 
-  /// Whether what comes next can be sent now. False: a file that is not there yet, for which `not_before` says when to
-  /// look again, or that never will be, and was taken from the list.
+  /// Returns whether the next item can be sent now. If not, its file does not exist yet, and `not_before` is set to the
+  /// next poll; or the file will never exist and was removed from the list.
   bool is_there(Time& not_before);
   /// REQUIRES: finished() and not all_said().
   HttpRequest request(const std::string& run_id, const std::string& artifact_root) const;
   void accepted(const std::string& artifact_root);
-  /// The file will never be taken.
+  /// Handles a permanently rejected file.
   void refused(const HttpReply& reply);
-  /// The server fails over it; it is not sent again from here.
+  /// Drops the item because the server fails on it.
   void failed(const std::string& artifact_root);
   void stop() { attachments_.clear(); }
-  /// Status and files are another program's.
+  /// Leaves status and files to another program.
   void leave() noexcept {
     left_ = closed_ = true;
     attachments_.clear();
   }
 
-  /// Files that never can be sent, from here or by an earlier process.
+  /// Returns the number of files that can never be sent, including those of earlier processes.
   std::size_t missing() const noexcept { return missing_.size(); }
-  /// Files, and the end of the run, over which the server failed.
+  /// Returns the number of files, and the end of the run, on which the server failed.
   std::uint64_t owed() const noexcept { return owed_; }
 
  private:
@@ -192,14 +191,14 @@ class MlflowEnding {
   bool closed_ = false;
   bool traced_ = false;
   bool left_ = false;
-  std::string status_;           // that the server is to be told
-  std::string reported_status_;  // that it has been told
+  std::string status_;           // to be sent
+  std::string reported_status_;  // accepted by the server
   std::string update_body_;
   std::set<std::string> attached_;
   std::deque<MlflowAttachment> attachments_;
-  std::shared_ptr<const Descriptor> file_;  // of the first of them
+  std::shared_ptr<const Descriptor> file_;  // the first attachment, if it is a file
   Time file_until_{};
-  std::set<std::string> missing_;  // of attached_
+  std::set<std::string> missing_;  // subset of attached_
   std::uint64_t owed_ = 0;
 };
 

@@ -24,17 +24,16 @@ nvtxDomainHandle_t make_domain() noexcept {
   return its;
 }
 
-/// nullptr: no profiler listens.
+/// Returns nullptr if no profiler is attached.
 nvtxDomainHandle_t domain() noexcept { return detail::made_once<make_domain>(); }
 
-/// The number of a key in the process; detail::kNoKey: it has been in no region, as the keys of trials.
+/// Returns the key's number in the process, or detail::kNoKey if it was in no region, as keys of trials.
 detail::KeyIndex index_of(const Key& key) noexcept {
   return key.predefined_index() != detail::kNoKey ? key.predefined_index() : key.index();
 }
 
-/// The name of the key of this number as the profiler knows it. Two threads that register one at once are given the
-/// same. relaxed: the load and the store below are each other's partners, and nothing is published by them but the
-/// handle itself.
+/// Returns the profiler's handle for the key's name. Two threads that register a key at once get the same handle.
+/// relaxed: the load and the store pair with each other and publish only the handle.
 nvtxStringHandle_t registered(const Key& key, detail::KeyIndex index) noexcept {
   static std::atomic<nvtxStringHandle_t> strings[detail::kMaxKeys] = {};
   nvtxStringHandle_t its = strings[index].load(std::memory_order_relaxed);

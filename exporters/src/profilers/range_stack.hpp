@@ -15,19 +15,21 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Keys of regions that ended on another thread than they began on. Any thread. All of `count_` is relaxed: what
-/// changes it, and reads the keys by it, holds the mutex; any() alone does not, and may see a change late.
+/// Keys of regions that ended on another thread than they started on. Any thread. All of `count_` is relaxed: it
+/// changes only under the mutex, and keys are read under the mutex. Only any() reads it without the mutex, and may see
+/// a change late.
 class EndedElsewhere {
  public:
   bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
   void add(const Key& key) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     const unsigned count = count_.load(std::memory_order_relaxed);
-    if (count == kMax) { std::move(keys_ + 1, keys_ + kMax, keys_); }  // the thread of the oldest may be gone
+    if (count == kMax) { std::move(keys_ + 1, keys_ + kMax, keys_); }  // the thread of the oldest may have ended
     keys_[std::min(count, kMax - 1)] = &key;
     count_.store(std::min(count + 1, kMax), std::memory_order_relaxed);
   }
-  /// Whether `key` was among them; once for each time it was added. Later, where another thread holds the mutex.
+  /// Removes `key` and returns true if it was added, once per add(). May return false if another thread holds the
+  /// mutex.
   bool take(const Key& key) noexcept {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock) { return false; }
@@ -46,8 +48,8 @@ class EndedElsewhere {
   std::atomic<unsigned> count_{0};
 };
 
-/// The ranges that a profiler shows for this thread. It knows push and pop alone, while regions may end in another
-/// order, or on another thread. Tool: `static void push(const Key&, std::int64_t batch)`, -1 for none yet, and `static
+/// The ranges that a profiler shows for this thread. Profilers only know push and pop, but regions may end in another
+/// order or on another thread. Tool: `static void push(const Key&, std::int64_t batch)`, -1 for none yet, and `static
 /// void pop()`.
 template <class Tool>
 class RangeStack {
@@ -58,9 +60,9 @@ class RangeStack {
   }
 
  private:
-  static constexpr unsigned kMax = 128;  // the recorder tells of 64 open regions, and of one more that ends at once
+  static constexpr unsigned kMax = 128;  // the recorder reports 64 open regions, plus one that ends at once
   struct Range {
-    const Key* key;  // lives for ever
+    const Key* key;  // never destroyed
     std::int64_t batch;
   };
 
@@ -90,7 +92,7 @@ class RangeStack {
     }
   }
 
-  /// Takes out what other threads have ended.
+  /// Removes ranges that other threads have ended.
   void settle() noexcept {
     if (!elsewhere().any()) { return; }
     for (unsigned at = depth_; at > 0; --at) {
@@ -98,7 +100,7 @@ class RangeStack {
     }
   }
 
-  /// Those above it are ended with it, and begun again.
+  /// Removes a range. Inner ranges are ended with it, then pushed again.
   void remove(unsigned at) noexcept {
     for (unsigned each = at; each < depth_; ++each) { Tool::pop(); }
     std::move(ranges_ + at + 1, ranges_ + depth_, ranges_ + at);

@@ -24,7 +24,7 @@ struct Roctx {
 
  private:
   Roctx() noexcept {
-    // What the program uses itself comes first, so that its ranges and these meet in one profiler.
+    // Prefers the library that the program uses, so that its ranges and these appear in one profiler.
     if (take(RTLD_DEFAULT)) { return; }
     for (const char* const name :
          {"librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so", "libroctx64.so.4", "libroctx64.so"}) {

@@ -27,7 +27,7 @@ class TensorboardLive : public detail::LiveRun {
  public:
   explicit TensorboardLive(const TensorboardOptions& options) : options_(options), run_(options.every_step) {
     std::error_code error;
-    // The program may go to another directory later.
+    // The program may change its working directory later.
     if (!options_.directory.empty()) {
       options_.directory = std::filesystem::absolute(options_.directory, error).string();
     }
@@ -53,7 +53,7 @@ class TensorboardLive : public detail::LiveRun {
 
   TensorboardOptions options_;
   detail::TensorboardRun run_;
-  std::optional<detail::JournalFeed> feed_;  // from begin() on
+  std::optional<detail::JournalFeed> feed_;  // set in begin()
   bool writes_ = false;
 };
 
@@ -62,7 +62,7 @@ bool TensorboardLive::begin(const Snapshot& snapshot, detail::Claim claim, const
   const RunInfo& info = snapshot.run;
   std::string fault = why;
   if (options_.directory.empty() && info.directory.empty()) {
-    fault = "there is no run directory for TensorBoard's file; set TAKT_TENSORBOARD_DIR";
+    fault = "no run directory for TensorBoard's event file; set TAKT_TENSORBOARD_DIR";
   } else if (claim == detail::Claim::ours) {
     fault = create(info);
   }
@@ -72,12 +72,12 @@ bool TensorboardLive::begin(const Snapshot& snapshot, detail::Claim claim, const
     feed_->begin(snapshot);
     run_.flush();
   } else {
-    detail::report_error("tensorboard.begin", fault + ". Nothing is written for TensorBoard; the run goes on");
+    detail::report_error("tensorboard.begin", fault + ". Nothing is written for TensorBoard; the run continues");
   }
   return true;
 }
 
-/// Returns why it cannot be made.
+/// Creates the event file. Returns an error message, or an empty string.
 std::string TensorboardLive::create(const RunInfo& info) {
   std::string fault;
   const auto directory = tensorboard_directory(options_.directory, info, detail::DirectoryFiles(info.directory), fault);

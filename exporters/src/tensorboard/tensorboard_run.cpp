@@ -33,7 +33,8 @@ std::string little_endian(std::uint64_t value, unsigned bytes) {
   return text;
 }
 
-/// Rotated, and off by a constant: a checksum of data that hold checksums would be a weak one.
+/// Returns the masked CRC-32C of TFRecord, rotated plus a constant: a plain CRC of data that contains CRCs would be
+/// weak.
 std::string checksum(std::string_view bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return little_endian(((crc >> 15U) | (crc << 17U)) + 0xA282EAD8U, 4);
@@ -65,7 +66,7 @@ Protobuf scalar_event(double wall_time_s, std::int64_t step, const std::string& 
 }
 
 Protobuf histogram_event(double wall_time_s, std::int64_t step, const std::string& tag, const Summary& durations) {
-  // The upper ends of buckets, each of which begins where the one before ends, and the first at the minimum.
+  // Upper ends of buckets. Each bucket starts at the end of the previous one, the first at the minimum.
   std::vector<double> limits;
   std::vector<double> counts;
   durations.histogram().each([&](unsigned bucket, std::uint64_t count) {
@@ -90,10 +91,10 @@ Protobuf histogram_event(double wall_time_s, std::int64_t step, const std::strin
 namespace {
 
 constexpr std::size_t kLongestHost = 64;
-constexpr std::uint64_t kWrittenAtOnce = 4096;  // values; a period may have a million
+constexpr std::uint64_t kWrittenAtOnce = 4096;  // values; a collection interval may have a million
 // TensorBoard reads every file that has "tfevents" in its name.
 constexpr const char* kRanksUnderWay = "takt-ranks.part";
-constexpr std::size_t kRanksDigits = 7;  // so that the names of files stand in the order of their ranks
+constexpr std::size_t kRanksDigits = 7;  // so that file names sort by number of ranks
 
 double wall_time_s(const MetricPoint& point) { return static_cast<double>(point.timestamp_ms) / 1e3; }
 
@@ -105,8 +106,8 @@ std::string file_of_process(const RunInfo& run) {
   return detail::format("events.out.tfevents.{:010}.{}.{}.takt", run.start_unix_ns / kSecondNs, host, run.pid);
 }
 
-/// What the name of a file with figures over ranks begins with; behind it stands how many ranks. TensorBoard reads
-/// files in the order of their names, and does not go back: this one stands behind that of the run.
+/// Returns the start of the name of a file with figures over ranks; the number of ranks follows. TensorBoard reads
+/// files in order of their names and never goes back, so this file must sort after the run's.
 std::string ranks_stem(const RunInfo& run) { return file_of_process(run) + "-total-ranks-"; }
 
 bool is_ranks_file(const std::string& name, const std::string& stem) {
@@ -114,9 +115,9 @@ bool is_ranks_file(const std::string& name, const std::string& stem) {
          name.find_first_not_of("0123456789", stem.size()) == std::string::npos;
 }
 
-/// The one of that name in `from`, made where it is missing.
+/// Opens the directory `name` in `from`, and creates it if it is missing.
 DirectoryFiles entered(const DirectoryFiles& from, const std::string& name, std::string& error) {
-  from.make_directory(name);  // which may be there
+  from.make_directory(name);  // may already exist
   DirectoryFiles inner = from.directory(name);
   const int why = errno;
   if (error.empty() && !inner.is_open()) { error = tensorboard_error("make the directory", from.path(name), why); }
@@ -140,8 +141,8 @@ std::shared_ptr<const DirectoryFiles> tensorboard_directory(const std::string& l
 }
 
 std::string tensorboard_error(const char* what, const std::string& path, int number) {
-  return detail::format("cannot {} {}: {}; make room, or set TAKT_TENSORBOARD_DIR to a directory that can be written",
-                        what, path, std::system_category().message(number));
+  return detail::format("cannot {} {}: {}; free disk space, or set TAKT_TENSORBOARD_DIR to a writable directory", what,
+                        path, std::system_category().message(number));
 }
 
 std::string tensorboard_file(const RunInfo& run, bool every_step) {
@@ -151,7 +152,7 @@ std::string tensorboard_file(const RunInfo& run, bool every_step) {
 TensorboardRun::TensorboardRun(bool every_step, std::size_t max_backlog)
     : points_(every_step),
       backlog_(file_, kTensorboard, &tensorboard_error, max_backlog,
-               ". takt sync --to tensorboard writes it all from the run directory") {
+               ". Write all data from the run directory with: takt sync --to tensorboard") {
   points_.keep_nans();
   points_.keep_names();
   names_.take_utf8();
@@ -186,7 +187,8 @@ bool TensorboardRun::take(const Snapshot& snapshot) {
   return !backlog_.is_given_up();
 }
 
-/// Of the whole run, as in summary.json: what a window knows of a region are the times of its steps, not of its calls.
+/// Adds histograms of the whole run, as in summary.json: a window only has the times of a region's steps, not of its
+/// calls.
 void TensorboardRun::add_histograms(const Snapshot& snapshot, const MetricPoint& last) {
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     for (const bool device : {false, true}) {
@@ -216,12 +218,12 @@ bool TensorboardRun::take_job(const Snapshot& snapshot) {
   return true;
 }
 
-/// Whole, or not at all: whoever finds it does not write it again.
+/// Writes the file completely or not at all: an existing file is not written again.
 bool TensorboardRun::write_job(const Snapshot& snapshot, const std::string& name) {
   std::vector<MetricPoint> points;
   points_.take_job(snapshot, points);
   GrowingFile file;
-  directory_->remove(kRanksUnderWay);  // of a process that was killed
+  directory_->remove(kRanksUnderWay);  // left over from a killed process
   if (!file.create(directory_, kRanksUnderWay)) { return false; }
   file.append_bytes(tfrecord(version_event(wall_time_s(points.front())).bytes()));
   for (const MetricPoint& each : points) {

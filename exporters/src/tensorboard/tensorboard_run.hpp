@@ -20,52 +20,52 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// What an event file is made of: records of TFRecord, each with one message Event of TensorBoard's. All: any thread.
+// Content of an event file: TFRecord records, each with one TensorBoard Event message. All functions: any thread.
 
-/// `record` with its length before it, and a checksum behind each of the two.
+/// Returns `record` preceded by its length, with a checksum after each of the two.
 std::string tfrecord(std::string_view record);
 
-/// The first message of a file.
+/// Returns the first message of a file.
 Protobuf version_event(double wall_time_s);
-/// A number, which becomes a float: that is what TensorBoard shows. Beyond its range it is infinite.
+/// Returns a scalar event. The value becomes a float, as TensorBoard shows it; values beyond its range become infinite.
 Protobuf scalar_event(double wall_time_s, std::int64_t step, const std::string& tag, double value);
-/// The durations after warm-up, in seconds.
+/// Returns a histogram of the durations after warm-up, in seconds.
 Protobuf histogram_event(double wall_time_s, std::int64_t step, const std::string& tag, const Summary& durations);
 
 inline constexpr Tracker kTensorboard{"tensorboard", "TensorBoard", "takt sync --to tensorboard", nullptr,
                                       "tensorboard.lease"};
 
-/// The directory for a process's event file, made where it is missing: in `logdir`, or, where that is empty, in the run
-/// directory. Links below these are not followed. Not open where that cannot be done: `error` says why, and what to do.
-/// One thread at a time.
+/// Opens the directory for a process's event file, and creates it if needed: in `logdir`, or in the run directory if
+/// `logdir` is empty. Links below these are not followed. On failure the result is not open, and `error` has the reason
+/// and the cure. One thread at a time.
 std::shared_ptr<const DirectoryFiles> tensorboard_directory(const std::string& logdir, const RunInfo& run,
                                                             const DirectoryFiles& run_directory, std::string& error);
-/// "cannot <what> <path>: <reason of `number`>; <what to do>". Any thread.
+/// Returns "cannot <what> <path>: <reason of `number`>; <cure>". Any thread.
 std::string tensorboard_error(const char* what, const std::string& path, int number);
-/// The name of the file, the same each time. Any thread.
+/// Returns the file name, the same each time. Any thread.
 std::string tensorboard_file(const RunInfo& run, bool every_step);
 /// Writes snapshots into an event file. One thread at a time.
 class TensorboardRun : public RunConsumer {
  public:
-  /// \param max_backlog bytes that are kept for a disk that takes none; then nothing more is written.
+  /// \param max_backlog maximum number of bytes buffered while the disk refuses data; beyond it, writing stops.
   explicit TensorboardRun(bool every_step, std::size_t max_backlog = std::size_t{8} << 20U);
 
-  /// Makes the file, which must not exist. Returns false, with errno, where that cannot be done.
+  /// Creates the file, which must not exist. Returns false, with errno set, on failure.
   bool create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name, const RunInfo& run);
-  /// Returns false where nothing more will be written; a line has said why.
+  /// Returns false if nothing more will be written; the reason has been reported.
   bool take(const Snapshot& snapshot) override;
-  /// The last once more, with the figures over ranks, where it had none of them before. They go to a file beside, in
-  /// the place of those of fewer ranks. After take(). Returns false where the disk does not take it; a line says so.
+  /// Writes the last snapshot's figures over ranks, if it had none before, to a separate file that replaces the one
+  /// with fewer ranks. Call after take(). Returns false, after a report, if the disk refuses the data.
   bool take_job(const Snapshot& snapshot);
   std::uint64_t next_row() const noexcept override { return points_.next_row(); }
   std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
-  /// Writes what the disk did not take before. Returns whether all is written.
+  /// Writes buffered data. Returns whether everything is written.
   bool flush();
-  /// The same, and waits for the disk.
+  /// Like flush(), and waits for the disk.
   bool sync() { return flush() && file_.sync() && !job_lacks_; }
 
   std::uint64_t bytes() const noexcept { return file_.written(); }
-  std::uint64_t values() const noexcept { return values_; }  ///< and histograms, so far
+  std::uint64_t values() const noexcept { return values_; }  ///< values and histograms written so far
 
  private:
   void append(const Protobuf& event);
@@ -80,7 +80,7 @@ class TensorboardRun : public RunConsumer {
   std::string path_;
   std::uint64_t values_ = 0;
   bool finished_ = false;
-  bool job_lacks_ = false;  // the disk did not take the figures over ranks
+  bool job_lacks_ = false;  // the disk refused the figures over ranks
 };
 
 }  // namespace detail

@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxOfGitFile = std::size_t{64} << 20U;  // a million packed references
 
-/// The file, empty if there is none, or more than can be. Links are followed, as by git; a pipe is not waited for.
+/// Returns the file's content; empty if the file is missing or too large. Follows links, as git does; does not block on
+/// a pipe.
 std::string git_file(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status = {};
@@ -34,12 +35,12 @@ std::string git_file(const fs::path& path) {
   return read && text.size() <= kMaxOfGitFile ? text : "";
 }
 
-/// What stands behind `prefix`; empty for another text.
+/// Returns the text after `prefix`; empty if `text` does not start with it.
 std::string behind(std::string_view prefix, const std::string& text) {
   return text.compare(0, prefix.size(), prefix) == 0 ? trimmed(text.substr(prefix.size())) : "";
 }
 
-/// Where git keeps the files of the work tree at `root`: ".git", or what that file names; empty: nowhere.
+/// Returns git's directory for the work tree at `root`: ".git", or the path in that file; empty if there is none.
 fs::path git_directory(const fs::path& root) {
   std::error_code error;
   fs::path directory = root / ".git";
@@ -51,7 +52,7 @@ fs::path git_directory(const fs::path& root) {
   return fs::is_regular_file(directory / "HEAD", error) ? directory : fs::path();
 }
 
-/// The commit of a branch or another reference: that of its own file, else that among the packed ones.
+/// Returns the commit of a branch or another reference, from its own file or from packed-refs.
 std::string commit_of(const fs::path& common, const std::string& reference) {
   if (behind("refs/", reference).empty() || reference.find("..") != std::string::npos) { return ""; }
   std::string commit = trimmed(git_file(common / reference));
@@ -69,7 +70,7 @@ bool is_commit(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char each) { return std::isxdigit(each) != 0; });
 }
 
-/// "origin" of `[remote "origin"]`; empty for another section.
+/// Returns "origin" for `[remote "origin"]`; empty for another section.
 std::string remote_of(const std::string& line) {
   constexpr std::size_t kWord = 7;  // "[remote"
   const std::size_t quote = line.find('"');
@@ -79,8 +80,7 @@ std::string remote_of(const std::string& line) {
              : "";
 }
 
-/// A value of git's configuration without quotes and comment. Empty if it has escapes, which an address needs hardly
-/// ever.
+/// Returns a git configuration value without quotes and comment. Empty if it has escapes, which addresses rarely need.
 std::string config_value(const std::string& text) {
   const std::size_t begin = text.compare(0, 1, "\"") == 0 ? 1 : 0;
   const std::size_t end = begin == 1 ? text.find('"', 1) : text.find_first_of("#;");
@@ -88,7 +88,7 @@ std::string config_value(const std::string& text) {
   return value.find_first_of("\"\\") == std::string::npos ? value : "";
 }
 
-/// The first address of that remote, else of the first one that there is.
+/// Returns the first address of that remote, else of the first remote.
 std::string remote_address(const fs::path& config, const std::string& remote) {
   std::istringstream lines(git_file(config));
   std::string section;
@@ -124,7 +124,7 @@ GitState git_state(const std::string& directory, const std::string& remote) {
     own = git_directory(at);
   }
   const std::string elsewhere = trimmed(git_file(own / "commondir"));
-  const fs::path common = elsewhere.empty() ? own : own / elsewhere;  // to all work trees
+  const fs::path common = elsewhere.empty() ? own : own / elsewhere;  // shared by all work trees
   state.root = at.string();
   state.commit = trimmed(git_file(own / "HEAD"));
   if (const std::string reference = behind("ref:", state.commit); !reference.empty()) {
@@ -132,7 +132,7 @@ GitState git_state(const std::string& directory, const std::string& remote) {
     state.commit = commit_of(common, reference);
   }
   if (!is_commit(state.commit)) { state.commit.clear(); }
-  if (state.branch == ".invalid") { state.branch.clear(); }  // what a reftable leaves in HEAD
+  if (state.branch == ".invalid") { state.branch.clear(); }  // reftable's placeholder in HEAD
   state.remote = without_credentials(remote_address(common / "config", remote));
   return state;
 }
@@ -141,11 +141,11 @@ std::string without_credentials(const std::string& address) {
   const bool odd =
       std::any_of(address.begin(), address.end(), [](unsigned char each) { return std::iscntrl(each) != 0; });
   const std::size_t helper = address.find("::");
-  // "ext::<command>"; of IPv6, "::" is behind a bracket.
+  // "ext::<command>"; in IPv6 addresses "::" follows a bracket.
   if (odd || (helper != std::string::npos && helper < address.find_first_of("/[@"))) { return ""; }
   const std::size_t scheme = address.find("://");
   if (scheme == std::string::npos) {
-    // "user@host:path" is how ssh names a place; with a password in it, it is what somebody took for one.
+    // "user@host:path" is the ssh form. A colon before the '@' may be a password.
     const std::size_t at = address.find('@');
     const bool secret = at != std::string::npos && address.find(':') < at;
     return secret ? address.substr(address.rfind('@') + 1) : address;
@@ -153,14 +153,14 @@ std::string without_credentials(const std::string& address) {
   const std::size_t begin = scheme + 3;
   std::string place = address.substr(begin, address.find_first_of("?#", begin) - begin);
   std::string_view host(place.data(), std::min(place.find('/'), place.size()));
-  // A password with a '/' in it ends what looks like the host.
+  // A '/' in a password ends the apparent host.
   const std::size_t colon = host.rfind(':');
   const bool is_port = colon == std::string_view::npos || host.find(']', colon) != std::string_view::npos ||
                        host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
   if (host.find('@') == std::string_view::npos && !is_port) { host = place; }
   const std::size_t at = host.rfind('@');
   if (at == std::string_view::npos) {
-    // A '?' or '#' may stand in a password.
+    // A password may contain '?' or '#'.
     const bool cut_short = place.find('/') == std::string::npos && address.find('@') != std::string::npos;
     return is_port && !cut_short ? address.substr(0, begin) + place : "";
   }

@@ -35,7 +35,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// -1 for what is none.
+/// Returns -1 if the text is not a number.
 double number_in(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;
@@ -43,7 +43,7 @@ double number_in(std::string_view text) {
   return end == copy.c_str() || !std::isfinite(number) || number < 0 ? -1 : number;
 }
 
-/// \param name in small letters.
+/// \param name in lower case.
 bool begins_with(std::string_view line, std::string_view name) {
   return line.size() > name.size() && std::equal(name.begin(), name.end(), line.begin(), [](char want, char is) {
            return want == std::tolower(static_cast<unsigned char>(is));
@@ -61,12 +61,12 @@ void HttpRate::read(std::string_view line) {
 
 namespace {
 
-/// Who is left behind at the end of the process may be in the middle of a connection. On the way out of exit() OpenSSL
-/// would free what that works with, and the process would crash; what it keeps instead goes with the process.
+/// Keeps OpenSSL from cleaning up in exit(): a thread may still be using a connection, and the process would crash. The
+/// memory is freed with the process.
 void keep_openssl_at_exit() {
   using Init = int (*)(std::uint64_t options, const void* settings);
   constexpr std::uint64_t kNoAtExit = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT of <openssl/crypto.h>, 1.1.1 and later
-  // libcurl may have been built on something else; then there is no such function.
+  // libcurl may use another TLS library; then this function is missing.
   if (const auto init = reinterpret_cast<Init>(::dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto"))) {
     init(kNoAtExit, nullptr);
   }
@@ -91,7 +91,7 @@ bool is_open_number(const Descriptor& socket) { return ::fcntl(socket.number(), 
 int HttpSockets::open(int family, int type, int protocol) {
   Descriptor made(::socket(family, type | SOCK_CLOEXEC, protocol));
   if (!made.is_open()) { return -1; }
-  close(made.number());  // what had this number is closed
+  close(made.number());  // an older socket with this number was closed
   sockets_.push_back(std::move(made));
   return sockets_.back().number();
 }
@@ -161,16 +161,16 @@ std::string base64(const std::string& bytes) {
     for (count += 8; count >= 6; count -= 6) { text += kLetters[(bits >> (count - 6)) & 63U]; }
   }
   if (count > 0) { text += kLetters[(bits << (6 - count)) & 63U]; }
-  return text;  // without the = behind it
+  return text;  // without the final padding
 }
 
-/// Takes user and password out of the URL; what is left is safe to show. Returns whether they are safe to send.
+/// Removes user and password from the URL; the rest is safe to show. Returns whether they are safe to send.
 bool read_url(HttpOptions& options) {
   const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
   const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, options.url.c_str(), CURLU_NON_SUPPORT_SCHEME);
   const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
   if (code != CURLUE_OK || (scheme != "http" && scheme != "https")) {
-    // Not shown: it may hold a password in a place where none is looked for.
+    // Not shown: it may contain a password in an unexpected place.
     throw Error(std::string(options.names.url) + " is not an http:// or https:// URL. " + options.names.no_url);
   }
   const std::string user = part_of(url.get(), CURLUPART_USER, CURLU_URLDECODE);
@@ -217,7 +217,7 @@ bool is_on_this_machine(const std::string& url) {
 std::string without_secrets(std::string text, const HttpOptions& options) {
   blot_out(text, options.token);
   blot_out(text, options.password);
-  // As it is sent: servers that complain about a header repeat it.
+  // Also as sent: servers repeat a header in errors about it.
   if (!options.password.empty()) { blot_out(text, base64(options.username + ":" + options.password)); }
   return text;
 }
@@ -253,7 +253,7 @@ struct FreeEasy {  // CURL and CURLM are both void
 };
 using List = std::unique_ptr<curl_slist, Free>;
 
-/// Takes TAKT_CONNECT_MS from the environment, if it is set.
+/// Reads TAKT_CONNECT_MS from the environment, if set.
 void set_connect_time(milliseconds& connect) {
   const char* const given = std::getenv("TAKT_CONNECT_MS");
   const std::string_view text = given == nullptr ? "" : given;
@@ -277,7 +277,7 @@ void append(List& list, const std::string& line) {
   }
 }
 
-/// The list of handles that are never cleaned up. Leak checkers find them in it.
+/// Returns the list of handles that are never cleaned up, so that leak checkers find them.
 std::vector<std::pair<CURL*, CURLM*>> make_handles() noexcept { return {}; }
 
 }  // namespace
@@ -309,7 +309,7 @@ struct Http::Impl {
 
   HttpOptions options;
   HttpSockets sockets;                 // outlive multi
-  bool withheld = false;               // credentials, from a connection that everybody can read
+  bool withheld = false;               // credentials are withheld, because the connection is not encrypted
   std::unique_ptr<CURLM, Free> multi;  // outlives easy
   std::unique_ptr<CURL, FreeEasy> easy;
   HttpRequest request;
@@ -330,7 +330,7 @@ void Http::Impl::authorize(CURL* handle) {
   if (withheld) {
     report_error_once(std::string(options.names.cause) + ".plain",
                       "user, password, key and token are not sent to " + options.url +
-                          ", where everybody on the way could read them; use https, or say that you mean it with " +
+                          ", which would send them unencrypted; use https, or allow it with " +
                           options.names.insecure_tls + "=true");
     return;
   }
@@ -353,8 +353,8 @@ int Http::Impl::close_socket(void* self, curl_socket_t socket) {
   return 0;
 }
 
-/// Handles that are not to be cleaned up: where the program has closed a connection, that would be to say goodbye under
-/// a number that may be that of a file of its own.
+/// Leaks the handles. If the program closed a connection, cleanup would write to a number that may now be the program's
+/// own file.
 void Http::Impl::leave() noexcept {
   try {
     static std::mutex mutex;
@@ -379,7 +379,8 @@ void Http::Impl::begin_anew() {
   easy.reset(curl_easy_init());
 }
 
-/// Whether ending the transfer would wait for the system's resolver, as libcurl does without CURLOPT_QUICK_EXIT.
+/// Returns whether ending the transfer would wait for the system's resolver, as libcurl does without
+/// CURLOPT_QUICK_EXIT.
 bool Http::Impl::waits_for_resolver() const {
   constexpr unsigned kQuickExit = 0x075700;
   if (!busy || (LIBCURL_VERSION_NUM >= kQuickExit && curl_version_info(CURLVERSION_NOW)->version_num >= kQuickExit)) {
@@ -394,9 +395,9 @@ void Http::Impl::set_up() {
   set_up_http_library();
   withheld = !check_http_options(options);
   if (options.insecure_tls && options.ca_path.empty()) {
-    report_error_once(std::string(options.names.cause) + ".insecure", std::string(options.names.insecure_tls) +
-                                                                          ": nobody checks that " + options.url +
-                                                                          " is the server it says it is");
+    report_error_once(
+        std::string(options.names.cause) + ".insecure",
+        std::string(options.names.insecure_tls) + ": the identity of " + options.url + " is not verified");
   }
   set_connect_time(options.connect);
   multi.reset(curl_multi_init());
@@ -426,7 +427,7 @@ int Http::Impl::seek(void* file, curl_off_t offset, int origin) {
 
 bool Http::Impl::open_file() {
   struct stat status = {};
-  // Again for each try, and none of the program's, should that have the number by now.
+  // Each try copies the descriptor again, and never uses a reused number.
   Descriptor descriptor = request.file->copy();
   if (!descriptor.look(status) || ::lseek(descriptor.number(), 0, SEEK_SET) != 0) { return false; }
   file.reset(::fdopen(descriptor.number(), "rb"));
@@ -437,7 +438,7 @@ bool Http::Impl::open_file() {
   curl_easy_setopt(handle, CURLOPT_READDATA, file.get());
   curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, &Impl::seek);
   curl_easy_setopt(handle, CURLOPT_SEEKDATA, file.get());
-  // Without a length curl sends chunks, of which some servers store nothing.
+  // Without a length curl sends chunks, and some servers store nothing then.
   curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(status.st_size));
   return true;
 }
@@ -449,7 +450,7 @@ void Http::Impl::secure(CURL* handle) const {
   curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, trust_all ? 0L : 2L);
   if (!options.ca_path.empty()) {
     curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_path.c_str());
-    curl_easy_setopt(handle, CURLOPT_CAPATH, nullptr);  // the system's, which would count as well
+    curl_easy_setopt(handle, CURLOPT_CAPATH, nullptr);  // would add the system's CA certificates
   }
   if (!options.client_cert_path.empty()) {
     curl_easy_setopt(handle, CURLOPT_SSLCERT, options.client_cert_path.c_str());
@@ -470,9 +471,9 @@ void Http::Impl::prepare() {
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // does not wait for a name that is being looked up
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name lookup
 #endif
-  // A proxy would look for it on its own machine.
+  // A proxy would resolve localhost on its own machine.
   if (is_on_this_machine(options.url)) { curl_easy_setopt(handle, CURLOPT_NOPROXY, "*"); }
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   secure(handle);
@@ -492,7 +493,7 @@ void Http::Impl::prepare() {
   authorize(handle);
 }
 
-/// What became of the transfer.
+/// Fills in the reply when the transfer has ended.
 void Http::Impl::end(CURLcode code, HttpReply& reply) {
   CURL* const handle = easy.get();
   long status = 0;
@@ -513,9 +514,9 @@ void Http::Impl::end(CURLcode code, HttpReply& reply) {
   } else {
     reply.error = error[0] != '\0' ? error : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION) {
-      reply.error += std::string(". If it is your server: ") + options.names.ca_path +
-                     " is for the PEM file of its authority, and the host in " + options.names.url +
-                     " has to be one that its certificate is for";
+      reply.error += std::string(". If it is your server, set ") + options.names.ca_path +
+                     " to its CA certificate (PEM), and check that the host in " + options.names.url +
+                     " is one that its certificate names";
     }
   }
   reply.body = std::move(body);
@@ -536,7 +537,7 @@ std::string Http::without_secrets(std::string text) const {
 std::string Http::reported(const HttpReply& reply, std::string said) const {
   if (reply.status == 0) { return without_secrets(reply.error); }
   if (said.empty()) { said = reply.body; }
-  said = without_secrets(std::move(said));  // before one of them is cut in two
+  said = without_secrets(std::move(said));  // before truncation can split a secret
   constexpr std::size_t kMax = 300;
   if (said.size() > kMax) { said = said.substr(0, kMax) + "..."; }
   return "HTTP " + std::to_string(reply.status) + (said.empty() ? "" : ": " + said);
@@ -586,7 +587,7 @@ bool Http::wait(Time until, HttpReply& reply) {
       impl.drop();
       reply = HttpReply();
       reply.may_have_arrived = connected;
-      reply.error = "the program has closed the connection";
+      reply.error = "the program closed the connection";
       return true;
     }
     if (impl.has_ended(code)) { break; }
@@ -610,7 +611,7 @@ bool Http::wait(Time until, HttpReply& reply) {
   return true;
 }
 
-/// Goes on with the transfer as far as that does not wait. Returns whether it has ended, with `code`.
+/// Continues the transfer without blocking. Returns whether it has ended, with `code`.
 bool Http::Impl::has_ended(CURLcode& code) {
   int running = 0;
   curl_multi_perform(multi.get(), &running);
@@ -625,7 +626,7 @@ bool Http::Impl::has_ended(CURLcode& code) {
   return ended;
 }
 
-/// That the server may still take; where that is none, `error` says for what.
+/// Returns the time left for the server. If none is left, `error` says which timeout expired.
 steady_clock::duration Http::Impl::time_left() {
   if (!connected) {
     curl_off_t connected_us = 0;

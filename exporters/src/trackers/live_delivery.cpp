@@ -20,12 +20,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A journal that is so far behind the snapshots is not written any more, or without rows: its disk is full, or its
-// budget used up.
+// If the journal is this far behind the snapshots, its writing has stopped, or stopped recording rows: the disk is
+// full, or the budget is used up.
 constexpr std::int64_t kStalledNs = 10'000'000'000;
-// Between two readings of the journal at the end of the run, which another thread writes meanwhile.
+// Poll interval for the journal at the end of the run, while another thread still writes it.
 constexpr std::chrono::milliseconds kPause(20);
-// For reading while a snapshot is taken; what is left is read later.
+// Maximum time for reading the journal during take(); the rest is read later.
 constexpr std::chrono::milliseconds kReadTime(100);
 
 template <class Numbered>
@@ -57,7 +57,7 @@ void JournalFeed::begin(const Snapshot& snapshot) {
   if (!sampled) { samples_.begin(0); }
 }
 
-/// Who has refused once is not asked again.
+/// Passes on the snapshot. A consumer that refused once gets no more.
 bool JournalFeed::give(const Snapshot& snapshot) {
   refused_ = refused_ || !consumer_.take(snapshot);
   return !refused_;
@@ -81,7 +81,7 @@ bool JournalFeed::take(const Snapshot& snapshot) {
   }
   if (behind_ && snapshot.finished) {
     last_ = std::make_unique<const Snapshot>(snapshot);
-    return true;  // what was shown before it is what the journal has to have
+    return true;  // the journal must contain the data before it
   }
   const bool taken = behind_ || give(snapshot);
   note(snapshot);
@@ -94,8 +94,8 @@ void JournalFeed::note(const Snapshot& snapshot) {
   if (!snapshot.samples.empty()) { samples_.next = snapshot.samples.back().sequence + 1; }
 }
 
-/// Whether there is something before `snapshot` that the taker has not. Before the first row, metric or sample that was
-/// shown nothing is missing: whoever comes late has seen none.
+/// Returns whether the consumer misses data before `snapshot`. Nothing is missing before the first row, metric or
+/// sample that was shown: a late exporter has seen none.
 bool JournalFeed::lacks(const Snapshot& snapshot) const {
   return first_of(snapshot.rows, rows_.next) > std::max(consumer_.next_row(), rows_.first) ||
          first_of(snapshot.metrics, metrics_.next) > std::max(consumer_.next_metric(), metrics_.first) ||
@@ -107,20 +107,19 @@ void JournalFeed::fall_behind(const Snapshot& snapshot) {
   if (!has_journal_ || (!is_full && !lacks(snapshot))) { return; }
   behind_ = true;
   const std::string title = tracker_.title;
-  report_error(
-      tracker_.cause("behind"),
-      is_full ? title + " takes too little too late: what comes from now on waits in the journal, not in memory; " +
-                    tracker_.sync + " " + directory_ + " sends what the run cannot"
-              : "delivering to " + title +
-                    " was held up for longer than memory lasts; what is missing is read from the journal");
+  report_error(tracker_.cause("behind"),
+               is_full ? title + " is too slow: new data is kept in the journal instead of memory; " + tracker_.sync +
+                             " " + directory_ + " sends the remaining data"
+                       : "delivery to " + title +
+                             " was delayed beyond the in-memory buffers; missing data is read from the journal");
 }
 
-/// Until `until`, as the beginning of a long journal, which the taker has seen, takes its time. Returns whether there
-/// is nothing more in it, for now.
+/// Reads until `until`: skipping the start of a long journal takes time. Returns whether the journal has nothing more
+/// for now.
 bool JournalFeed::read_journal(Time until) {
   while (consumer_.has_space() && steady_clock::now() < until) {
     if (!journal_->read_part(read_)) { return true; }
-    read_.finished = false;  // the last snapshot of the run knows more
+    read_.finished = false;  // the run's last snapshot has more data
     read_.params = params_;
     read_.tags = tags_;
     read_.run.directory = directory_;
@@ -133,8 +132,8 @@ bool JournalFeed::read_journal(Time until) {
   return false;
 }
 
-/// Whether the taker has all that was shown before `snapshot`, or the journal never will.
-/// \param at_end the journal was read as far as it goes.
+/// Returns whether the consumer has all data before `snapshot`, or the journal will never have it.
+/// \param at_end the journal was read to its end.
 bool JournalFeed::has_caught_up(bool at_end, const Snapshot& snapshot) const {
   if (consumer_.has_space() && !lacks(snapshot)) { return true; }
   return at_end && snapshot.wall_ns - read_.wall_ns > kStalledNs;
@@ -190,27 +189,27 @@ void LiveDelivery::begin(const Snapshot& snapshot) {
     std::string why;
     const Claim claimed = claim(why);
     if (!run_->begin(snapshot, claimed, why, lease_.held() ? &lease_ : nullptr)) { return leave(); }
-  } catch (...) {  // no memory: what has half begun is not shown anything
+  } catch (...) {  // out of memory: a partly started run gets no snapshots
     leave();
     throw;
   }
   if (run_->stopped()) { lease_.release(); }
 }
 
-/// Others deliver it.
+/// Leaves delivery to others.
 void LiveDelivery::leave() noexcept {
   left_ = true;
   run_.reset();
   lease_.release();
 }
 
-/// Whether there is something to deliver, and the lease, if there was one, is still this process's.
+/// Returns whether there is something to deliver and the lease, if any, is still this process's.
 bool LiveDelivery::may_deliver() {
   if (run_ == nullptr) { return false; }
   if (!lease_.held() || lease_.refresh()) { return true; }
   report_error_once(tracker_.cause("taken"), lease_.problem() + ". Nothing more is delivered to " + tracker_.title +
                                                  " from here; " + tracker_.sync + " " + directory_ +
-                                                 " delivers what lacks");
+                                                 " delivers the missing data");
   leave();
   return false;
 }
@@ -218,7 +217,7 @@ bool LiveDelivery::may_deliver() {
 ExportResult LiveDelivery::export_snapshot(const Snapshot& snapshot) {
   if (is_forked()) { return ExportResult::drop; }  // the run is the parent's
   begin(snapshot);
-  directory_ = snapshot.run.directory;  // it may have been moved
+  directory_ = snapshot.run.directory;  // the directory may have moved
   if (!may_deliver()) { return ExportResult::ok; }
   const ExportResult result = run_->take(snapshot);
   if (run_->stopped()) { lease_.release(); }
@@ -235,7 +234,7 @@ bool LiveDelivery::shutdown(std::chrono::milliseconds deadline) {
   if (is_forked()) { return false; }
   if (!may_deliver()) { return !left_; }
   const bool delivered = !started_ || run_->finish(deadline);
-  // The Session stays in memory, as threads know it: files and connections do not.
+  // The Session stays in memory for its threads; files and connections are released.
   run_.reset();
   lease_.release();
   left_ = !delivered;

@@ -21,24 +21,24 @@ namespace detail {
 
 class JournalReader;
 
-/// Whoever takes a run in parts, and passes over what it has taken before. One thread at a time.
+/// A consumer that reads a run incrementally and skips duplicates. One thread at a time.
 class RunConsumer {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   virtual ~RunConsumer() = default;
-  /// Returns false where nothing more will be taken.
+  /// Returns false if the consumer accepts nothing more.
   virtual bool take(const Snapshot& snapshot) = 0;
-  /// The least numbers of rows, metrics and samples that it has not taken.
+  /// Returns the smallest numbers of rows, metrics and samples that the consumer does not have.
   virtual std::uint64_t next_row() const noexcept = 0;
   virtual std::uint64_t next_metric() const noexcept = 0;
-  /// By default it lacks none.
+  /// By default the consumer misses no samples.
   virtual std::uint64_t next_sample() const noexcept { return ~std::uint64_t{0}; }
-  /// What it keeps in memory is not too much yet.
+  /// Returns whether the consumer can buffer more data.
   virtual bool has_space() const noexcept { return true; }
-  /// There is a journal: without room, what comes can wait there.
+  /// Reports that a journal exists, so that data can wait there when the buffer is full.
   virtual void found_journal() noexcept {}
-  /// Makes room, until `until`. Returns whether nothing is left to deliver.
+  /// Delivers buffered data until `until`. Returns whether nothing is left to deliver.
   virtual bool deliver(Time until) {
     (void)until;
     return true;
@@ -52,36 +52,35 @@ class RunConsumer {
   RunConsumer& operator=(RunConsumer&&) = default;
 };
 
-/// Shows a taker the run that goes on in this process: the snapshots that the exporter is shown, so that a disk that
-/// fails delays no delivery; and the journal, where the taker has no room for more, or where rows, metrics or samples
-/// are missing before a snapshot, as the exporter was held up for longer than memory lasts. From there it comes back to
-/// the snapshots when it has caught up with them. All of these are numbered, so that what is taken is the same either
-/// way. Without a journal, or with one that stands still, what is missing stays so. One thread at a time.
-/// (docs/decisions/0017-feeding-mlflow.md)
+/// Feeds a consumer from the run of this process. Passes on the exporter's snapshots, so a failing disk delays no
+/// delivery. Reads the journal instead if the consumer's buffer is full, or if data is missing before a snapshot
+/// because the exporter was delayed too long. Returns to the snapshots once it has caught up. Rows, metrics and samples
+/// are numbered, so both sources give the same result. Without a journal, or if the journal has stopped, missing data
+/// stays missing. One thread at a time. (docs/decisions/0017-feeding-mlflow.md)
 class JournalFeed {
  public:
   using Time = RunConsumer::Time;
 
-  /// \param taker not owned.
-  /// \param directory of the run; empty: there is no journal.
+  /// \param consumer not owned.
+  /// \param directory run directory; empty: no journal.
   JournalFeed(RunConsumer& consumer, const Tracker& tracker, std::string directory);
   ~JournalFeed();
   JournalFeed(const JournalFeed&) = delete;
   JournalFeed& operator=(const JournalFeed&) = delete;
 
-  /// What the exporter begins with: rows of later steps are missing, too, where it was never shown one. May be left
-  /// out.
+  /// Records the exporter's starting point, so that later rows count as missing even if no snapshot was ever shown.
+  /// Optional.
   void begin(const Snapshot& snapshot);
-  /// Returns false where nothing more will be taken.
+  /// Returns false if the consumer accepts nothing more.
   bool take(const Snapshot& snapshot);
-  /// As the taker's deliver(), with what the journal has to add. Returns false where that is not all by `until`, and
-  /// where the taker takes no more of it.
+  /// Like the consumer's deliver(), including the journal's data. Returns false if not all was delivered by `until`, or
+  /// if the consumer accepts nothing more.
   bool deliver(Time until);
-  /// What the taker lacks is in the journal, not in memory.
+  /// Returns whether the consumer's missing data is in the journal, not in memory.
   bool is_behind() const noexcept { return behind_; }
 
  private:
-  /// Numbers of rows, of metrics, or of samples.
+  /// Sequence numbers of the rows, metrics or samples shown.
   struct Shown {
     void begin(std::uint64_t number) noexcept;
     bool started = false;
@@ -101,40 +100,39 @@ class JournalFeed {
   std::unique_ptr<JournalReader> journal_;
   bool has_journal_ = false;
   bool behind_ = false;
-  bool refused_ = false;  // by the taker: nothing more is read for it
-  Snapshot read_;         // of the journal
-  // What the newest snapshot says: the journal may repeat an older value.
+  bool refused_ = false;  // by the consumer: nothing more is read for it
+  Snapshot read_;         // from the journal
+  // Values of the newest snapshot: the journal may repeat an older one.
   std::map<std::string, std::string> params_;
   std::map<std::string, std::string> tags_;
   Shown rows_;
   Shown metrics_;
   Shown samples_;
-  std::unique_ptr<const Snapshot> last_;  // of the run, while the journal has more that comes before
+  std::unique_ptr<const Snapshot> last_;  // last snapshot of the run, while the journal still has earlier data
 };
 
-/// How the directory of a run stands with a tracker when an exporter begins.
+/// State of a run directory for a tracker when an exporter starts.
 enum class Claim {
-  ours,     ///< nobody has begun, and this process holds the lease; or there is no directory
-  started,  ///< another exporter has begun, or takt sync
-  taken,    ///< another process holds the lease, or nobody can
+  ours,     ///< delivery has not started, and this process holds the lease; or there is no directory
+  started,  ///< another exporter or takt sync has started delivery
+  taken,    ///< another process holds the lease, or the lease cannot be taken
 };
 
-/// A run as one tracker takes it from the process that it goes on in: what differs from tracker to tracker. One thread
-/// at a time.
+/// Delivery of a run by one tracker, within the process that records the run. One thread at a time.
 class LiveRun {
  public:
   virtual ~LiveRun() = default;
-  /// Before all else, once.
-  /// \param why of Claim::begun the cursor; of Claim::taken what stands in the way.
-  /// \param lease what a cursor in the directory may be written with; nullptr: there is none. It outlives the run.
-  /// Returns false where it leaves the run to others; a line has said so.
+  /// Starts delivery; called first, and once.
+  /// \param why the cursor's path for Claim::started; the obstacle for Claim::taken.
+  /// \param lease required to write a cursor in the directory; nullptr if there is none. It outlives the run.
+  /// Returns false, after a report, if it leaves the run to others.
   virtual bool begin(const Snapshot& snapshot, Claim claim, const std::string& why, FileLease* lease) = 0;
-  /// Also sends, for a slice of time, while the run goes on.
+  /// Also sends, for a slice of time, during the run.
   virtual ExportResult take(const Snapshot& snapshot) = 0;
   virtual bool flush(std::chrono::milliseconds deadline) = 0;
-  /// Nothing comes after it. A line has said what remains.
+  /// Ends delivery, and reports the data that remains.
   virtual bool finish(std::chrono::milliseconds deadline) = 0;
-  /// Nothing more will be delivered from here, so that takt sync may at once.
+  /// Returns whether this process delivers nothing more, so that takt sync may start at once.
   virtual bool stopped() const noexcept { return false; }
 
  protected:
@@ -145,26 +143,24 @@ class LiveRun {
   LiveRun& operator=(LiveRun&&) = default;
 };
 
-/// What sending may take in a call before the run has ended. A request that takes longer goes on in the next one:
-/// whoever ends the run never has to wait for a silent server first.
+/// Maximum time for sending in one call before the run has ended. A longer request continues in the next call, so
+/// ending the run never first waits for a silent server.
 constexpr std::chrono::milliseconds kLiveSlice(500);
 
-/// What every tracker's exporter does with its run: leaves it to rank 0, to the parent of a fork, or to whoever has
-/// begun; begins it once; and holds the lease of the run directory, so that takt sync waits. As an Exporter: one
-/// thread at
-/// a time.
+/// Common part of all tracker exporters. Leaves the run to rank 0, to the parent of a fork, or to a delivery that has
+/// started; starts it once; and holds the lease of the run directory, so that takt sync waits. Like an Exporter: one
+/// thread at a time.
 class LiveDelivery {
  public:
-  /// \param all_ranks not only rank 0 delivers.
-  /// \param run none: nothing is delivered.
+  /// \param all_ranks deliver on all ranks, not only rank 0.
+  /// \param run may be null: nothing is delivered.
   LiveDelivery(const Tracker& tracker, bool all_ranks, std::unique_ptr<LiveRun> run);
-  /// Gives the lease back. In a forked child it leaves the run alone: closing a connection would say goodbye in the
-  /// parent's name.
+  /// Releases the lease. In a forked child, leaks the run: closing a connection would end it for the parent.
   ~LiveDelivery();
   LiveDelivery(const LiveDelivery&) = delete;
   LiveDelivery& operator=(const LiveDelivery&) = delete;
 
-  // As those of Exporter.
+  // Same contracts as Exporter.
   void begin(const Snapshot& snapshot);
   ExportResult export_snapshot(const Snapshot& snapshot);
   bool flush(std::chrono::milliseconds deadline);
@@ -180,9 +176,9 @@ class LiveDelivery {
   const bool all_ranks_;
   FileLease lease_;
   std::unique_ptr<LiveRun> run_;
-  std::string directory_;  // of the run; may be empty
+  std::string directory_;  // run directory; may be empty
   bool started_ = false;
-  bool left_ = false;  // to others: all of it, or what was not delivered
+  bool left_ = false;  // delivery, or its rest, is left to others
   const pid_t pid_;
 };
 

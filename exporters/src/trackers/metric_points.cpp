@@ -26,7 +26,7 @@ std::int64_t timestamp_ms(const Snapshot& snapshot, std::int64_t since_start_ns)
   return wrapped_sum(snapshot.run.start_unix_ns, since_start_ns) / kMillisecondNs;
 }
 
-/// "loss" stays; "time/x" of a user would mix with ours.
+/// Returns "loss" unchanged, but prefixes a user's "time/x", which would mix with Takt's own names.
 std::string name_of_user(const std::string& name) {
   const std::string first = name.substr(0, name.find('/'));
   const bool ours =
@@ -143,7 +143,7 @@ void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window&
   if (window.steps == 0) { return; }
   const When when = {timestamp_ms(snapshot, window.end_ns), window.step, MetricPoint::Source::row};
   add_columns(snapshot, series, window, when);
-  // The first series is what most runs have alone; it needs no name.
+  // The first series is the only one in most runs and needs no name.
   const std::string of = series == 0 ? "" : "/" + series_name(snapshot, series);
   add_exposed(series, of, window, when, snapshot.series[series].path);
   add_rate("throughput" + of, static_cast<double>(window.items), static_cast<double>(window.periods),
@@ -152,8 +152,8 @@ void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window&
   window.follows = true;
 }
 
-/// The end of the run cuts the last window short. Figures of a step or two stand out among those of whole windows as if
-/// something had happened, so that less than half a window has no point of its own.
+/// Closes a series' last window, which the end of the run cuts short. Skips it if it is shorter than half a window,
+/// because figures of a step or two would look like an event among those of whole windows.
 void MetricPoints::close_last(const Snapshot& snapshot, std::uint32_t series, Window& window) {
   const bool is_short = window.end_ns - window.begin_ns < window_ns_ / 2;
   if (set_ == MetricSet::few && !every_step_ && window.follows && is_short) { return; }
@@ -176,8 +176,8 @@ void MetricPoints::add_columns(const Snapshot& snapshot, std::uint32_t series, c
   }
 }
 
-/// The three of a region: its mean, its share of `of_ns`, where there is something to share, and how far its steps lie
-/// apart; of one that is timed on a stream, for whose host times that says little, the mean there.
+/// Adds up to three metrics of a region: mean, share of `of_ns` if it is not 0, and p95. A region timed on a stream
+/// gets its mean there instead of p95, because its host times say little.
 void MetricPoints::add_few(const Leaves& leaves, const Column& column, std::uint64_t of_ns, const Leaves* device,
                            const When& when) {
   put(leaves[kMean], seconds(column.host.mean_ns()), when);
@@ -191,7 +191,7 @@ void MetricPoints::add_few(const Leaves& leaves, const Column& column, std::uint
   }
 }
 
-/// What holds for the whole run, warm-up left out of all but `total_s` and `count`.
+/// Adds the totals of the whole run. Warm-up is excluded from all but `total_s` and `count`.
 void MetricPoints::add_totals(const Snapshot& snapshot) {
   const When when = {timestamp_ms(snapshot, snapshot.wall_ns), last_step_, MetricPoint::Source::total};
   add_totals_of_paths(snapshot, when);
@@ -210,8 +210,8 @@ void MetricPoints::add_totals(const Snapshot& snapshot) {
   put(key_of("total/overhead_s"), seconds(natural(snapshot.overhead_ns)), when);
 }
 
-/// A chart of one point says less than a table does: of few, only a run without steps has them, as it has no windows.
-/// Of a run that died, what is inside an open region is in that region's total.
+/// Adds totals per path. With MetricSet::few only a run without steps has them, as it has no windows: a chart of one
+/// point is worse than a table. If the run died, the time in an open region is included in its total.
 void MetricPoints::add_totals_of_paths(const Snapshot& snapshot, const When& when) {
   const bool few = set_ == MetricSet::few;
   if (few && !snapshot.series.empty()) { return; }
@@ -277,7 +277,7 @@ void MetricPoints::add_summary(const Leaves& leaves, const Summary& summary, con
   put(leaves[kCount], static_cast<double>(summary.n()), when);
 }
 
-/// What leaves warm-up out.
+/// Adds the metrics that exclude warm-up.
 void MetricPoints::add_measured(const Leaves& leaves, const Summary& summary, const When& when) {
   if (summary.measured_n() == 0) { return; }
   put(leaves[kMean], seconds(summary.mean_ns()), when);
@@ -292,8 +292,7 @@ void MetricPoints::put(std::uint32_t key, double value, const When& when) {
   out_->push_back({value, when.timestamp_ms, when.step, index, key, when.source});
 }
 
-/// "Epoch/Batch"; of a further series of the same Batch path "thread-3/Epoch/Batch", whose steps have numbers of their
-/// own.
+/// Returns "Epoch/Batch". A further series of the same Batch path is "thread-3/Epoch/Batch", with its own step numbers.
 std::string MetricPoints::series_name(const Snapshot& snapshot, std::uint32_t series) const {
   const Series& one = snapshot.series[series];
   const bool first = std::none_of(snapshot.series.begin(), snapshot.series.begin() + series,
@@ -310,7 +309,7 @@ const MetricPoints::Leaves& MetricPoints::leaves(const Snapshot& snapshot, std::
   const std::string whole = series_name(snapshot, series);
   const std::string batch = path_name(snapshot, snapshot.series[series].path);
   std::string stem = (device ? "gpu/" : "time/") + whole.substr(0, whole.size() - batch.size());
-  // What is beyond the columns of a row belongs to its Batch.
+  // Regions beyond a row's columns belong to its Batch.
   stem += path < snapshot.paths.size() ? path_name(snapshot, path) : batch + "/other";
   return leaves_.emplace(place, make_leaves(stem)).first->second;
 }
@@ -324,7 +323,7 @@ MetricPoints::Leaves MetricPoints::make_leaves(const std::string& stem) {
   return leaves;
 }
 
-/// Cut before the leaf is added: the end of a long name is what tells the columns apart.
+/// Truncates before the leaf is added: columns differ in the end of a long name.
 std::string MetricPoints::safe_stem(const std::string& stem) {
   std::string safe = names_.stem(stem, 16);
   if (safe != stem) { renamed_.emplace_back(stem, safe); }
@@ -347,9 +346,9 @@ std::uint32_t MetricPoints::key_of_user(const std::string& name) {
 void report_renamed(const std::string& cause, const std::string& takes, const MetricPoints::Renamed& renamed,
                     int number) {
   constexpr int kMaxLines = 4;
-  std::string line = takes + ", and Takt keeps some for itself. There ";
+  std::string line = takes + ", and Takt reserves some. Renamed: ";
   for (std::size_t at = 0; at < renamed.size(); ++at) {
-    line += (at == 0 ? "\"" : ", \"") + renamed[at].first + "\" is \"" + renamed[at].second + "\"";
+    line += (at == 0 ? "\"" : ", \"") + renamed[at].first + "\" to \"" + renamed[at].second + "\"";
   }
   report_error(cause + std::to_string(std::min(number, kMaxLines)), line);
 }

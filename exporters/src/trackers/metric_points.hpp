@@ -19,75 +19,73 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// One value of one metric, as trackers keep it.
+/// One value of one metric, as trackers store it.
 struct MetricPoint {
-  /// What it was made of. The points of each source are a sequence that does not depend on how rows and metrics were
-  /// shared out to snapshots: which ones of each source were delivered is all that has to be known to go on from there.
+  /// Origin of a point. The points of each source form a sequence that does not depend on how rows and metrics were
+  /// split into snapshots, so the delivered numbers of each source suffice to resume.
   enum class Source : std::uint8_t { row, metric, total, sample, job };
   static constexpr std::size_t kSources = 5;
-  static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< behind a loss, where nobody can tell the number
+  static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< after dropped data, when the number is unknown
 
   double value = 0;
   std::int64_t timestamp_ms = 0;
   std::int64_t step = 0;
-  std::uint64_t index = 0;  ///< among the points of its source
-  std::uint32_t key = 0;    ///< for MetricPoints::key()
+  std::uint64_t index = 0;  ///< number among the points of its source
+  std::uint32_t key = 0;    ///< see MetricPoints::key()
   Source source = Source::row;
 };
 
-/// How much of a region becomes metrics. Who goes on with a run has to keep to the one that it was begun with: the
-/// numbers of points hang on it.
+/// Number of metrics per region. A resumed run must keep the set that it started with: the points' numbers depend on
+/// it.
 enum class MetricSet : std::uint8_t {
-  full,  ///< six metrics a region and window, and six of the whole run
-  few,   ///< at most three a region; the rest is for summary.json
+  full,  ///< six metrics per region and window, and six for the whole run
+  few,   ///< at most three per region; the rest is in summary.json
 };
 
-/// Turns rows, metrics and samples into points: the same ones from the same, wherever and whenever. Knows no
+/// Converts rows, metrics and samples to points: equal input gives equal points in any process, at any time. Uses no
 /// clock. Layout of names: docs/mlflow.md. One thread at a time.
 class MetricPoints {
  public:
   static constexpr std::int64_t kWindowNs = 10'000'000'000;
 
-  /// Names as the program has them, with those that stand in for them.
+  /// Pairs of the program's name and its replacement.
   using Renamed = std::vector<std::pair<std::string, std::string>>;
 
-  /// \param every_step a point for each step instead of one for each window of at least `window_ns`.
+  /// \param every_step one point per step instead of one per window of at least `window_ns`.
   explicit MetricPoints(bool every_step, MetricSet set = MetricSet::full, std::int64_t window_ns = kWindowNs)
       : every_step_(every_step), set_(set), window_ns_(window_ns) {}
 
-  /// Appends to `points` what follows from rows, metrics and samples not seen before; of a finished snapshot the
-  /// totals, too.
+  /// Appends points for new rows, metrics and samples, and the totals of a finished snapshot.
   void take(const Snapshot& snapshot, std::vector<MetricPoint>& points);
-  /// Appends the figures over ranks, all of them each time. REQUIRES: snapshot.job, and that the snapshot was taken.
+  /// Appends the figures over ranks, all of them each time. REQUIRES: snapshot.job, and the snapshot was taken.
   void take_job(const Snapshot& snapshot, std::vector<MetricPoint>& points);
 
-  /// Rows, metrics and samples with lower numbers are as if they had never been: whoever began has not seen them.
-  /// Before take().
+  /// Ignores rows, metrics and samples with lower numbers: the original exporter has not seen them. Call before take().
   void begin_at(std::uint64_t row, std::uint64_t metric, std::uint64_t sample = 0) noexcept;
-  /// The numbers of the first ones that were seen; the least to come, while there was none.
+  /// Returns the numbers of the first row, metric and sample seen; before that, the smallest accepted.
   std::uint64_t first_row() const noexcept { return rows_.first; }
   std::uint64_t first_metric() const noexcept { return metrics_.first; }
   std::uint64_t first_sample() const noexcept { return samples_.first; }
 
-  /// The least numbers of rows, metrics and samples that are new to it.
+  /// Returns the smallest numbers of rows, metrics and samples that count as new.
   std::uint64_t next_row() const noexcept { return rows_.next; }
   std::uint64_t next_metric() const noexcept { return metrics_.next; }
   std::uint64_t next_sample() const noexcept { return samples_.next; }
 
-  /// Points of rows that were made before the last rows came, and the end of the run cut their windows short.
+  /// Returns the number of row points made before the final rows, whose windows the end of the run cuts short.
   std::uint64_t before_end() const noexcept { return before_end_; }
 
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
-  /// Samples become points, too: as the tracker's own client names them, and as rarely. Their step is the number of
-  /// the window. Before take().
+  /// Also converts samples to points, with the names and the interval of the tracker's own client. Their step is the
+  /// number of the window. Call before take().
   void report_system(SystemNaming naming, std::int64_t window_ns) { system_.emplace(naming, window_ns); }
-  /// Metrics that are not a number become points, too. Before take().
+  /// Also converts NaN metrics to points. Call before take().
   void keep_nans() noexcept { keeps_nans_ = true; }
-  /// Names stay as the program gave them, for a tracker that takes all of UTF-8. Before take().
+  /// Keeps the program's names, for a tracker that accepts all of UTF-8. Call before take().
   void keep_names() noexcept { names_.take_utf8(); }
-  /// Metrics that were not a number, and left out.
+  /// Returns the number of NaN metrics left out.
   std::uint64_t nans() const noexcept { return nans_; }
-  /// The names that became others since the last call; of a region its path, and what stands before it.
+  /// Returns the names changed since the last call; for a region, its path with prefix.
   Renamed take_renamed() { return std::exchange(renamed_, {}); }
 
  private:
@@ -98,19 +96,19 @@ class MetricPoints {
     Summary device;
   };
   struct Window {
-    bool follows = false;  // another one
+    bool follows = false;  // not the first window of its series
     std::int64_t steps = 0;
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
     std::int64_t step = 0;
     std::uint64_t items = 0;
-    std::uint64_t period_ns = 0;  // of the steps that count for throughput
+    std::uint64_t period_ns = 0;  // of the steps that count for throughput, in ns
     std::int64_t periods = 0;
-    std::map<std::uint32_t, Column> columns;  // by path; in order, so that points are
+    std::map<std::uint32_t, Column> columns;  // by path; ordered, so that points are
     Summary exposed_comm;
     Summary exposed_io;
   };
-  /// The sequence numbers of rows, of metrics, or of samples.
+  /// Sequence numbers of the rows, metrics or samples seen.
   struct Seen {
     bool is_new(std::uint64_t number) noexcept;
 
@@ -156,7 +154,7 @@ class MetricPoints {
   Seen rows_;
   Seen metrics_;
   Seen samples_;
-  std::optional<SystemMetrics> system_;  // none: samples are not told
+  std::optional<SystemMetrics> system_;  // none: samples are ignored
   std::array<std::uint64_t, MetricPoint::kSources> made_{};
   std::int64_t last_step_ = 0;
   bool keeps_nans_ = false;
@@ -168,13 +166,13 @@ class MetricPoints {
   TrackerNames names_;
   std::vector<std::string> keys_;
   std::map<std::string, std::uint32_t> key_numbers_;
-  std::map<std::pair<std::uint64_t, bool>, Leaves> leaves_;          // by series and path, and whether of the device
-  std::map<std::pair<std::uint32_t, bool>, Leaves> exposed_leaves_;  // by series, and whether of IO
+  std::map<std::pair<std::uint64_t, bool>, Leaves> leaves_;          // by series, path, and whether device
+  std::map<std::pair<std::uint32_t, bool>, Leaves> exposed_leaves_;  // by series, and whether IO
 };
 
-/// Which names became what at a tracker.
-/// \param takes which ones it takes.
-/// \param number of such lines before, of one run: there are few of them, as causes are.
+/// Reports which names were changed for a tracker.
+/// \param takes the names that the tracker accepts.
+/// \param number of such messages before in this run; few are printed, because the number of causes is limited.
 void report_renamed(const std::string& cause, const std::string& takes, const MetricPoints::Renamed& renamed,
                     int number);
 

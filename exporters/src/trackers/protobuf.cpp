@@ -33,7 +33,7 @@ std::uint32_t crc32(std::string_view bytes, std::uint32_t before) noexcept {
 
 namespace {
 
-// Kinds of field: how a reader finds its end.
+// Wire types.
 constexpr std::uint32_t kVarint = 0;
 constexpr std::uint32_t kFixed64 = 1;
 constexpr std::uint32_t kSized = 2;
@@ -78,7 +78,7 @@ Protobuf& Protobuf::message(std::uint32_t field, const Protobuf& value) {
   return *this;
 }
 
-/// The lowest `bytes` of it, the lowest first.
+/// Appends the low `bytes` bytes, in little-endian order.
 void Protobuf::fixed(std::uint64_t bits, unsigned bytes) {
   for (unsigned at = 0; at < bytes; ++at) { bytes_ += static_cast<char>((bits >> (8U * at)) & 0xFFU); }
 }

@@ -12,23 +12,23 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// CRC-32 of IEEE 802.3, as in zlib and gzip, of `bytes`, going on from that of the bytes before them. Any thread.
+/// Returns the CRC-32 (IEEE 802.3, as in zlib and gzip) of `bytes`, continuing from the CRC `before`. Any thread.
 std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0) noexcept;
 
-/// One message in the wire format of protobuf, version 3. A number or text that is zero or empty takes no bytes, as
-/// that version has it. Fields stand in the order in which they were added. One thread at a time.
+/// One message in the wire format of proto3. Zero numbers and empty texts take no bytes, as proto3 requires. Fields are
+/// in the order in which they were added. One thread at a time.
 class Protobuf {
  public:
-  /// An int32, int64, enum or bool.
+  /// Adds an int32, int64, enum or bool.
   Protobuf& number(std::uint32_t field, std::int64_t value);
-  /// \param value valid UTF-8: readers refuse a message with anything else.
+  /// \param value valid UTF-8: readers reject a message with anything else.
   Protobuf& text(std::uint32_t field, std::string_view value);
-  /// An empty message is there, too.
+  /// Adds a message, even an empty one.
   Protobuf& message(std::uint32_t field, const Protobuf& value);
-  /// A float or a double. Zero is there, too, as one of a oneof has to be.
+  /// Adds a float or double, even zero, as members of a oneof require.
   Protobuf& real32(std::uint32_t field, float value);
   Protobuf& real(std::uint32_t field, double value);
-  /// Several doubles, packed.
+  /// Adds several doubles, packed.
   Protobuf& reals(std::uint32_t field, const std::vector<double>& values);
 
   const std::string& bytes() const noexcept { return bytes_; }
@@ -41,18 +41,18 @@ class Protobuf {
   std::string bytes_;
 };
 
-/// The fields of one message, one after the other, whatever its bytes are. One thread at a time.
+/// Iterates over the fields of one message, which may have any bytes. One thread at a time.
 class ProtobufFields {
  public:
-  /// \param message outlives this.
+  /// \param message must outlive this object.
   explicit ProtobufFields(std::string_view message) : left_(message) {}
 
-  /// Goes to the next one; false where there is none, or no sense in what is left.
+  /// Moves to the next field. Returns false at the end, or if the rest is invalid.
   bool next();
   std::uint32_t field() const noexcept { return field_; }
-  /// Of a number; else 0.
+  /// Returns the value of a number; else 0.
   std::int64_t number() const noexcept { return number_; }
-  /// Of a text or message; else empty.
+  /// Returns the bytes of a text or message; else empty.
   std::string_view bytes() const noexcept { return bytes_; }
 
  private:

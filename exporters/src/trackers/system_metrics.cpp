@@ -45,7 +45,8 @@ std::vector<SystemMetrics::Value> SystemMetrics::add(const Snapshot& snapshot, c
   return closed;
 }
 
-/// Of two meters of one device, such as two slices of it, the first one has the device's names.
+/// Maps a sensor's quantities to metrics. If two sensors share a device, such as two slices of it, the first one gets
+/// the device's names.
 void SystemMetrics::learn(const Sensor& sensor, Window& window) {
   for (SystemMetric& metric : naming_(sensor)) {
     const std::size_t place = sensor.place_of(metric.quantity);
@@ -57,7 +58,7 @@ void SystemMetrics::learn(const Sensor& sensor, Window& window) {
   }
 }
 
-/// Opens the window `next`.
+/// Closes the window, and opens the window `next`.
 std::vector<SystemMetrics::Value> SystemMetrics::close(Window& window, std::int64_t next) const {
   std::vector<Value> values;
   for (Column& column : window.columns) {
@@ -70,7 +71,7 @@ std::vector<SystemMetrics::Value> SystemMetrics::close(Window& window, std::int6
       values.push_back({column.metric.name, (mean - column.metric.less) * column.metric.scale, window.number,
                         (window.number + 1) * window_ns_});
     }
-    // Behind a window without values nobody knows when it grew.
+    // After a window without values it is unknown when the counter grew.
     column.started = column.count != 0 && next == window.number + 1;
     column.from = column.last;
     column.from_ns = column.last_ns;
@@ -88,7 +89,7 @@ double seconds_of(std::uint64_t ns) { return seconds_of(static_cast<double>(ns))
 
 double total_of(const OverRanks& over) { return over.mean_ns * static_cast<double>(over.ranks); }
 
-/// The places of those in which ranks spent most, on the host or on streams; the longest first.
+/// Returns the paths in which ranks spent the most time, on the host or on streams, longest first.
 std::vector<std::uint32_t> longest_paths(const Job& job) {
   std::vector<std::uint32_t> order(job.paths.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -122,7 +123,7 @@ std::vector<JobMetrics> job_metrics(const Job& job) {
   std::set<std::string> stems;
   const auto add = [&](std::string stem, const OverRanks& over) {
     if (over.ranks == 0) { return; }
-    while (!stems.insert(stem).second) { stem += '_'; }  // keys of one name and two kinds
+    while (!stems.insert(stem).second) { stem += '_'; }  // same name, different kinds
     all.push_back(metrics_of(std::move(stem), over));
   };
   for (const std::uint32_t path : longest_paths(job)) {

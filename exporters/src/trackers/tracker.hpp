@@ -9,13 +9,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A tracker, as far as all of them are alike: what it is called, and what it keeps in a run directory. Any thread.
+/// Common properties of a tracker: its names, and its files in a run directory. Any thread.
 struct Tracker {
-  const char* name;    ///< in the causes of lines: "mlflow"
-  const char* title;   ///< for people: "MLflow"
-  const char* sync;    ///< the command that delivers later: "takt sync"
-  const char* cursor;  ///< the file that says how far the run was delivered; null: it keeps none
-  const char* lease;   ///< the file of who delivers it now
+  const char* name;    ///< prefix of error causes: "mlflow"
+  const char* title;   ///< name for users: "MLflow"
+  const char* sync;    ///< command that delivers later: "takt sync"
+  const char* cursor;  ///< file with the delivery progress; null: none
+  const char* lease;   ///< lease file of the delivering process
 
   std::string cause(const char* what) const { return std::string(name) + "." + what; }
   std::string cursor_file(const std::string& directory) const { return directory + "/" + cursor; }

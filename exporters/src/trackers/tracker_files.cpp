@@ -29,7 +29,7 @@ std::string this_host() {
   return host;
 }
 
-/// "<host> <pid> <PID namespace> <boot> <start> <image>"; earlier versions write, and read, less.
+/// Returns "<host> <pid> <PID namespace> <boot> <start> <image>"; earlier versions write and read fewer fields.
 std::string this_process() {
   const ProcessMark mark = process_mark();
   std::string text = this_host();
@@ -46,8 +46,8 @@ bool is_same(const struct stat& one, const struct stat& other) {
 
 std::int64_t time_of(const struct stat& status) { return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec; }
 
-/// By the clock that gives files in `directory` their times: that of this machine may be minutes off. \param name for a
-/// moment, of a file there. 0: not known.
+/// Returns the time by the clock that timestamps files in `directory`, which may differ by minutes from this machine's.
+/// \param name of a temporary file there. 0: unknown.
 std::int64_t now_in(const DirectoryFiles& directory, const std::string& name) {
   struct stat status = {};
   const Descriptor file = directory.create(name, O_WRONLY);
@@ -94,7 +94,7 @@ bool FileLease::take(std::shared_ptr<const DirectoryFiles> directory, const std:
   return false;
 }
 
-/// A file name that no other process uses.
+/// Returns a file name that no other process uses.
 std::string FileLease::own_name() const {
   return name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
          std::to_string(reinterpret_cast<std::uintptr_t>(this));
@@ -106,12 +106,12 @@ std::int64_t FileLease::directory_now_ns() const {
   return descriptor_.look(status) ? time_of(status) : 0;
 }
 
-/// Removes the one that was `seen`, and no other: whoever saw it at the same time may have its own in that place by
-/// now. Returns whether there is room for a new one.
+/// Removes the lease that was `seen`, and no other: another process that saw it, too, may have replaced it. Returns
+/// whether a new lease can be created.
 bool FileLease::remove(const Seen& seen) const {
   const std::string aside = own_name();
   if (!directory_->rename(name_, aside)) { return errno == ENOENT; }
-  // Numbers of files are used again, and times have steps of milliseconds, so that all of them count.
+  // Compares inode, time and content: inodes are reused, and times have steps of milliseconds.
   struct stat moved = {};
   const Descriptor file = directory_->open(aside, O_RDONLY);
   if (file.look(moved) && is_same(moved, seen.status) && time_of(moved) == time_of(seen.status) &&
@@ -126,7 +126,7 @@ bool FileLease::remove(const Seen& seen) const {
 bool FileLease::is_stale(Seen& seen) {
   const Descriptor file = directory_->open(name_, O_RDONLY);
   if (!file.look(seen.status)) {
-    const bool gone = errno == ENOENT;  // given back meanwhile
+    const bool gone = errno == ENOENT;  // released meanwhile
     if (!gone) {
       problem_ = explain_error("read", directory_->path(name_), errno);
       broken_ = true;
@@ -140,7 +140,7 @@ bool FileLease::is_stale(Seen& seen) {
   std::istringstream numbers(blank == std::string::npos ? "" : text.substr(blank));
   std::int64_t pid = 0;
   numbers >> pid;
-  const auto next = [&numbers] {  // 0: not known
+  const auto next = [&numbers] {  // 0: unknown
     std::uint64_t number = 0;
     return numbers >> number && number != 0 ? std::optional(number) : std::nullopt;
   };
@@ -151,9 +151,9 @@ bool FileLease::is_stale(Seen& seen) {
   if (life == Life::gone) { return true; }
   const std::int64_t now = now_in(*directory_, own_name());
   const std::int64_t age = now == 0 ? 0 : (now - sign) / kSecondNs;
-  if (text.empty()) {  // whose process had no time to write its name, or was killed before
-    problem_ = "a process is about to deliver it (" + directory_->path(name_) + "); if it is gone, that counts in " +
-               std::to_string(kRefresh.count()) + " s";
+  if (text.empty()) {  // the process has not written its name yet, or was killed before
+    problem_ = "a process is about to deliver it (" + directory_->path(name_) +
+               "); if that process has ended, the lease expires in " + std::to_string(kRefresh.count()) + " s";
     return age > kRefresh.count();
   }
   if (life == Life::unknown && age > kStale.count()) { return true; }
@@ -162,7 +162,8 @@ bool FileLease::is_stale(Seen& seen) {
   return false;
 }
 
-/// The program may have closed it, and taken its number: then it is opened again, if it is the same.
+/// Returns whether the lease is still ours. If the program closed the descriptor and reused its number, reopens the
+/// file.
 bool FileLease::is_ours() {
   if (!descriptor_.is_ours()) {
     report_closed_file(directory_->path(name_));
@@ -190,9 +191,9 @@ bool FileLease::refresh() {
 bool FileLease::confirm() {
   if (held() && is_ours()) { return true; }
   if (held()) {
-    problem_ = "another process has taken it over, because this one gave no sign of life";
+    problem_ = "another process took over the lease, because this one sent no heartbeat";
   } else if (problem_.empty()) {
-    problem_ = "this process does not hold it";
+    problem_ = "this process does not hold the lease";
   }
   touched_ = {};
   return false;
@@ -203,7 +204,7 @@ void FileLease::release() noexcept {
   try {
     if (is_ours()) { directory_->remove(name_); }
   } catch (...) {
-    // Out of memory: it counts as left behind once this process is gone.
+    // Out of memory: the lease expires once this process has ended.
   }
   descriptor_.close();
   directory_.reset();
@@ -268,7 +269,7 @@ bool GrowingFile::go_on(std::uint64_t bytes) {
   return ::ftruncate(file_.number(), end) == 0 && ::lseek(file_.number(), end, SEEK_SET) == end;
 }
 
-/// Has the file open, under another number where the program has taken that one.
+/// Ensures that the file is open, under another number if the program reused that one.
 bool GrowingFile::hold() {
   if (file_.is_ours()) { return true; }
   errno = EBADF;
@@ -289,7 +290,7 @@ bool GrowingFile::flush() {
   if (!buffer_.empty() && !hold()) { return false; }
   const std::size_t done = write_all(file_.number(), buffer_);
   const int why = errno;
-  // What went out is not written again: the next flush goes on at the byte where this one stopped.
+  // Written bytes are not written again: the next flush continues where this one stopped.
   buffer_.erase(0, done);
   written_ += done;
   errno = why;
@@ -297,7 +298,7 @@ bool GrowingFile::flush() {
 }
 
 bool GrowingFile::sync() {
-  // Some file systems know no fsync.
+  // Some file systems do not support fsync.
   return (hold() && ::fsync(file_.number()) == 0) || errno == EINVAL || errno == ENOTSUP;
 }
 
@@ -308,8 +309,7 @@ bool Backlog::write(const std::string& place) {
   if (file_.backlog() > max_) {
     give_up(place, why);
   } else {
-    report_error_once(tracker_.cause("write ") + place,
-                      why + ". What is missing is kept, and written when that can be done");
+    report_error_once(tracker_.cause("write ") + place, why + ". Missing data is buffered and written later");
   }
   return false;
 }
@@ -318,7 +318,7 @@ void Backlog::give_up(const std::string& place, const std::string& why) {
   given_up_ = true;
   file_.discard();
   report_error_once(tracker_.cause("stopped ") + place,
-                    why + ". Nothing more is written for " + tracker_.title + "; the run goes on" + cure_);
+                    why + ". Nothing more is written for " + tracker_.title + "; the run continues" + cure_);
 }
 
 namespace {

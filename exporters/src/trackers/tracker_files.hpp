@@ -20,39 +20,39 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The right to do something alone, such as to deliver a run: a file that one process makes, and touches again and
-/// again. Whoever finds one that was not touched for kStale, or whose process is gone, or that is empty for kRefresh,
-/// takes it. Needs no locks, so that it works on network file systems. Of two that take the same stale one at once, one
-/// has it; of three, two may until refresh() or confirm() tells one of them. One thread at a time.
+/// Exclusive right to do something, such as to deliver a run: a file that one process creates and touches regularly.
+/// Another process takes it over if it was not touched for kStale, if its process has ended, or if it is empty for
+/// kRefresh. Uses no locks, so it works on network file systems. If two processes take over a stale lease at once, one
+/// gets it; if three do, two may hold it until refresh() or confirm() fails for one. One thread at a time.
 class FileLease {
  public:
   static constexpr std::chrono::seconds kRefresh{5};
   static constexpr std::chrono::seconds kStale{120};
 
   FileLease() = default;
-  /// Leaves the file where it is: see release().
+  /// Keeps the file: see release().
   ~FileLease() = default;
   FileLease(const FileLease&) = delete;
   FileLease& operator=(const FileLease&) = delete;
 
-  /// Returns whether this process has it now; if not, problem() says why.
+  /// Returns whether this process now holds the lease; if not, problem() has the reason.
   bool take(const std::string& file);
   bool take(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
-  /// Touches it when it is time to. Returns whether it is still this process's.
+  /// Touches the file when due. Returns whether this process still holds the lease.
   bool refresh();
-  /// Checks the file at once; call it before an action that needs the lease. Returns whether it is this process's; if
+  /// Checks the file at once; call before an action that needs the lease. Returns whether this process holds it; if
   /// not, the next refresh() returns false, too. REQUIRES: take() has been called.
   bool confirm();
-  /// Others need not wait.
+  /// Releases the lease, so that others need not wait.
   void release() noexcept;
-  /// The time, in ns since 1970, by the clock that gives files in the directory their times, which may be that of
-  /// another
-  /// machine; 0: not known. REQUIRES: held().
+  /// Returns the time in ns since 1970, by the clock that timestamps files in the directory, which may be another
+  /// machine's. 0: unknown. REQUIRES: held().
   std::int64_t directory_now_ns() const;
 
   bool held() const noexcept { return descriptor_.is_open(); }
   const std::string& problem() const noexcept { return problem_; }
-  /// After take(): nobody has it, as far as one can tell; the file cannot be made, or read, and waiting does not help.
+  /// After take(): no process seems to hold the lease, but its file cannot be created or read, and waiting does not
+  /// help.
   bool is_broken() const noexcept { return broken_; }
 
  private:
@@ -73,29 +73,28 @@ class FileLease {
   std::chrono::steady_clock::time_point touched_;
 };
 
-/// The file in a run directory that says how far the run was delivered to a tracker, for whoever goes on. What is in
-/// it is
-/// the tracker's; no credentials. One thread at a time.
+/// File in a run directory with the delivery progress to a tracker, from which another process can resume. The content
+/// is the tracker's; no credentials. One thread at a time.
 class CursorFile {
  public:
-  /// From now on save() writes there.
-  /// \param lease without which save() writes nothing, as the file is another process's by then; it outlives the last
-  /// save(). nullptr: none is asked for.
+  /// Sets the file that save() writes.
+  /// \param lease save() writes nothing without it, because the file may then be another process's; it outlives the
+  /// last save(). nullptr: no lease is required.
   void keep(const std::string& file, FileLease* lease = nullptr);
   void keep(std::shared_ptr<const DirectoryFiles> directory, const std::string& name, FileLease* lease = nullptr);
   bool is_kept() const noexcept { return directory_ != nullptr; }
 
-  /// For people. REQUIRES: is_kept().
+  /// Returns the path for messages. REQUIRES: is_kept().
   std::string path() const { return directory_->path(name_); }
   std::string directory() const { return directory_->path(); }
-  /// The directory `directory`: where that is the one of the cursor, the same as was opened, whatever its path leads
-  /// to by
-  /// now.
+  /// Returns the directory `directory`. If it is the cursor's, returns the one already opened, even if its path has
+  /// changed meaning.
   std::shared_ptr<const DirectoryFiles> directory_at(const std::string& directory) const;
 
-  /// Writes `text`, unless the file has it. Returns whether it has now; problem() says why not. REQUIRES: is_kept().
+  /// Writes `text`, unless the file already has it. Returns whether the file has it now; problem() says why not.
+  /// REQUIRES: is_kept().
   bool save(std::string text);
-  /// Why the last save() failed; empty where it did not.
+  /// Returns the reason why the last save() failed; empty if it succeeded.
   const std::string& problem() const noexcept { return problem_; }
 
  private:
@@ -106,35 +105,35 @@ class CursorFile {
   std::string problem_;
 };
 
-/// A file under way that is only ever appended to. What the disk does not take is kept, and written later. One thread
-/// at a time.
+/// An append-only file. Buffers data that the disk refuses, and writes it later. One thread at a time.
 class GrowingFile {
  public:
   GrowingFile() = default;
-  ~GrowingFile() = default;  // closes; what was not flushed is not in the file
+  ~GrowingFile() = default;  // closes; unflushed data is discarded
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  /// Makes the file (0600), which must not exist. Each returns false, with errno, where that cannot be done.
+  /// Creates the file (0600), which must not exist. create() and open() return false, with errno set, on failure.
   bool create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
-  /// Opens one that is there, and changes nothing: it may be read from, and continued by go_on().
+  /// Opens an existing file without changing it: for read() and go_on().
   bool open(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
   bool read(std::uint64_t offset, std::size_t max, std::string& bytes) const;
   bool look(struct stat& status) const { return file_.look(status); }
-  /// Whether it has its name still.
+  /// Returns whether the file still has its name.
   bool is_in_place() const;
-  /// Goes on behind `bytes`; what is there beyond goes. REQUIRES: a record ends there, and nobody else writes to it.
+  /// Continues after the first `bytes` bytes, and truncates the rest. REQUIRES: a record ends there, and no other
+  /// process writes.
   bool go_on(std::uint64_t bytes);
   bool flush();
   /// Waits for the disk.
   bool sync();
 
   void append_bytes(std::string_view bytes) { buffer_ += bytes; }
-  /// Bytes that are in the file.
+  /// Returns the number of bytes in the file.
   std::uint64_t written() const noexcept { return written_; }
-  /// Bytes that are not.
+  /// Returns the number of bytes not yet written.
   std::size_t backlog() const noexcept { return buffer_.size(); }
-  /// Forgets what is not written yet. Nothing can be appended afterwards.
+  /// Discards unwritten data. Nothing can be appended afterwards.
   void discard() noexcept { buffer_ = std::string(); }
 
  private:
@@ -147,22 +146,22 @@ class GrowingFile {
   std::string buffer_;
 };
 
-/// What a disk has not taken yet of a tracker's file: it is kept, and written when that can be done; beyond a bound the
-/// file is given up. A line says so. One thread at a time.
+/// Backlog of a tracker's file while the disk refuses data. The data is buffered and written later. Beyond a maximum
+/// writing stops with one warning. One thread at a time.
 class Backlog {
  public:
-  /// "cannot <what> <path>: <reason of `number`>; <what to do>".
+  /// Returns "cannot <what> <path>: <reason of `number`>; <cure>".
   using Fault = std::string (*)(const char* what, const std::string& path, int number);
 
   /// \param file not owned.
-  /// \param most bytes that are kept.
-  /// \param cure a sentence for the line about a file that is given up; may be empty.
+  /// \param max maximum backlog, in bytes.
+  /// \param cure sentence for the message printed when writing stops; may be empty.
   Backlog(GrowingFile& file, const Tracker& tracker, Fault error, std::size_t max, const char* cure = "")
       : file_(file), tracker_(tracker), fault_(error), max_(max), cure_(cure) {}
 
-  /// Returns whether all is written. \param place that lines name.
+  /// Returns whether everything is written. \param place name of the file in messages.
   bool write(const std::string& place);
-  /// Nothing more is written. \param why what a line says.
+  /// Stops writing. \param why reason for the message.
   void give_up(const std::string& place, const std::string& why);
   bool is_given_up() const noexcept { return given_up_; }
 
@@ -175,9 +174,8 @@ class Backlog {
   bool given_up_ = false;
 };
 
-/// trace.json of a run directory, or another file, open for reading. Whoever plants a file there cannot wish for what
-/// it
-/// begins with: what is none of Takt's time lines is not opened, with errno ENOEXEC. Any thread.
+/// Opens trace.json, or another file, of a run directory for reading. A file that does not start like a Takt time line
+/// is not opened, with errno ENOEXEC, so nobody can plant another file there. Any thread.
 Descriptor open_time_line(const DirectoryFiles& directory, const std::string& name = "trace.json");
 
 }  // namespace detail

@@ -29,7 +29,7 @@ bool is_safe(char each) {
          each == '-' || each == '.' || each == ' ' || each == '/';
 }
 
-/// One '_' for each code point that is not safe.
+/// Replaces each unsafe code point with one '_'.
 std::string only_safe(std::string_view name) {
   std::string out;
   for (const char each : name) {
@@ -43,7 +43,7 @@ std::string only_safe(std::string_view name) {
   return out;
 }
 
-/// As posixpath.normpath() would leave it, but that ".." takes nothing with it.
+/// Normalizes like posixpath.normpath(), except that ".." removes no parent.
 std::string normal(std::string_view name) {
   std::string out;
   while (!name.empty()) {

@@ -16,31 +16,31 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// `name` as every tracker takes it, MLflow being the strictest: ASCII letters, digits, '_', '-', '.', ' ' and '/', no
-/// empty, "." or ".." between slashes, at most `longest` bytes (16 or more). One bad name costs a server's whole batch.
-/// What is good already stays as it is; of all else the end is a hash of the original. `salt` other than 0 always adds
-/// a hash. Any thread.
+/// Returns `name` in a form that every tracker accepts; MLflow is the strictest. Allows ASCII letters, digits, '_',
+/// '-', '.', ' ' and '/', no empty, "." or ".." segments, and at most `longest` bytes (16 or more). One bad name makes
+/// a server reject the whole batch. Valid names are kept; others end in a hash of the original. A nonzero `salt` always
+/// adds a hash. Any thread.
 std::string tracker_name(std::string_view name, std::size_t longest, std::uint32_t salt = 0);
 
-/// `text` with U+FFFD for what is not UTF-8. Any thread.
+/// Replaces invalid UTF-8 in `text` with U+FFFD. Any thread.
 std::string valid_utf8(std::string_view text);
 
-/// `name` as a tracker takes it that takes all but what is not UTF-8, which becomes U+FFFD. An empty name, one that is
-/// not UTF-8, and with `salt` other than 0 each one, has a hash of the original at its end. Any thread.
+/// Returns `name` for a tracker that accepts all valid UTF-8; invalid bytes become U+FFFD. Empty and invalid names, and
+/// all names if `salt` is not 0, end in a hash of the original. Any thread.
 std::string utf8_name(std::string_view name, std::uint32_t salt = 0);
 
-/// Gives each name a safe one of its own, the same each time. One thread at a time.
+/// Maps each name to a unique safe name, the same each time. One thread at a time.
 class TrackerNames {
  public:
   static constexpr std::size_t kLongest = 250;
 
-  /// From now on for a tracker that takes all of UTF-8, at any length. Before of().
+  /// Switches to a tracker that accepts all of UTF-8, at any length. Call before of().
   void take_utf8() noexcept { takes_utf8_ = true; }
 
   const std::string& of(const std::string& name);
-  /// Of what is put before further parts of a name, `room` bytes for which are left; not kept.
+  /// Returns a safe prefix of a name that leaves `space` bytes for the rest; not stored.
   std::string stem(const std::string& name, std::size_t space) const;
-  /// Names that had to be changed.
+  /// Returns the number of changed names.
   std::uint64_t changed() const noexcept { return changed_; }
 
  private:
@@ -50,24 +50,25 @@ class TrackerNames {
   bool takes_utf8_ = false;
 };
 
-// Variables of trackers' own clients. All: any thread while no other one changes the environment, as with getenv().
+// Environment variables of trackers' own clients. All functions: any thread, if no other one changes the environment,
+// as with getenv().
 
-/// The value of a variable, empty where it is unset.
+/// Returns the value of a variable, or an empty string.
 std::string variable(const char* name);
-/// `text` without blanks around it.
+/// Returns `text` without leading and trailing blanks.
 std::string trimmed(const std::string& text);
-/// true and 1, false and 0, in any case; what is not understood is reported, and false, as is an unset one.
+/// Parses true, 1, false or 0, in any case. An invalid value is reported and treated as false; unset is false.
 bool flag(const char* name);
 
-/// The name of whom the process belongs to, found as Python's getpass.getuser() does, on which MLflow's and W&B's own
-/// clients go: the first of LOGNAME, USER, LNAME and USERNAME that is set, else what the password database says; empty
-/// where that knows no such user, as in many containers. A database on the network may take its time. Any thread.
+/// Returns the name of the process's user, found like Python's getpass.getuser(), which MLflow's and W&B's own clients
+/// use: the first of LOGNAME, USER, LNAME and USERNAME that is set, else the password database. Empty if the database
+/// has no such user, as in many containers. A network database may be slow. Any thread.
 std::string user_name();
 
-/// What stands out in a run, as a tracker is told of it: the sentences of its findings, one a line, eight at most, and
-/// how many more there are. Empty: nothing stands out. Any thread.
+/// Returns the findings of a run as text for a tracker: at most eight sentences, one per line, and the number of
+/// further ones. Empty: no findings. Any thread.
 std::string findings_text(const Snapshot& snapshot);
-/// \param rest where all of them are.
+/// \param rest location of the full list.
 std::string findings_text(const std::vector<Finding>& findings, std::string_view rest);
 
 }  // namespace detail

@@ -53,7 +53,7 @@ WandbMode mode_of_environment() {
     if (value == word) { return meaning; }
   }
   detail::report_error_once("environment.WANDB_MODE", "WANDB_MODE=" + value +
-                                                          " is not online, offline or disabled (nor their older names "
+                                                          " is not online, offline or disabled (or the older names "
                                                           "run and dryrun); using online");
   return WandbMode::online;
 }
@@ -95,17 +95,18 @@ WandbResume resume_of_environment(const std::string& run_id) {
   for (const auto& [word, meaning] : kResumes) {
     if (value != word) { continue; }
     if (value != "auto" || !run_id.empty()) { return meaning; }
-    detail::report_error_once("environment.WANDB_RESUME",
-                              "WANDB_RESUME=auto is not followed without a WANDB_RUN_ID: Takt does not keep the id of "
-                              "the last run; set it, or WANDB_RESUME to allow and WANDB_RUN_ID to that id");
+    detail::report_error_once(
+        "environment.WANDB_RESUME",
+        "WANDB_RESUME=auto is ignored without WANDB_RUN_ID, because Takt does not store the id of "
+        "the last run; set WANDB_RESUME=allow and WANDB_RUN_ID to that id");
     return WandbResume::unset;
   }
   detail::report_error_once("environment.WANDB_RESUME",
-                            "WANDB_RESUME=" + value + " is not allow, must, never or auto; it is not followed");
+                            "WANDB_RESUME=" + value + " is not allow, must, never or auto; it is ignored");
   return WandbResume::unset;
 }
 
-// Variables of the client that Takt follows.
+// Variables of W&B's own client that Takt supports.
 constexpr std::string_view kFollowed[] = {
     "WANDB_API_KEY",        "WANDB_BASE_URL",     "WANDB_DIR",           "WANDB_DISABLED",
     "WANDB_DISABLE_GIT",    "WANDB_ENTITY",       "WANDB_GIT_COMMIT",    "WANDB_GIT_REMOTE",
@@ -115,7 +116,7 @@ constexpr std::string_view kFollowed[] = {
     "WANDB_SILENT",         "WANDB_SWEEP_ID",     "WANDB_TAGS",          "WANDB_INSECURE_DISABLE_SSL",
     "WANDB_USERNAME",       "WANDB_USER_EMAIL",   "WANDB_X_DISABLE_META"};
 
-// Those that are about what only the client has, so that a run is the same without: its caches, its process, Python,
+// Variables that only matter to W&B's own client, so a run is the same without them: its caches and process, Python,
 // code and artifacts that Takt never saves, and the agent of a sweep.
 constexpr std::string_view kWithoutEffect[] = {"WANDB_AGENT_DISABLE_FLAPPING",
                                                "WANDB_AGENT_KILL_DELAY",
@@ -149,14 +150,14 @@ bool is_in(const std::string_view (&list)[Size], std::string_view name) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
-/// What would change the run with the client, and does not here, or is not known to it either. Names only: values may
-/// be secrets.
+/// Reports variables that would change the run with W&B's client but not here, and variables that W&B's client does not
+/// know either. Prints names only: values may be secrets.
 void say_what_is_not_done(const WandbOptions& options) {
   const bool wants_token = options.mode == WandbMode::online && options.api_key.empty();
   if (wants_token && !variable("WANDB_IDENTITY_TOKEN_FILE").empty()) {
     detail::report_error_once("environment.WANDB_IDENTITY_TOKEN_FILE",
-                              "WANDB_IDENTITY_TOKEN_FILE is not followed; set WANDB_API_KEY to send while the run goes "
-                              "on, or upload with wandb sync");
+                              "WANDB_IDENTITY_TOKEN_FILE is not supported; set WANDB_API_KEY to send during the "
+                              "run, or upload with wandb sync");
   }
   std::set<std::string> names;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -169,8 +170,9 @@ void say_what_is_not_done(const WandbOptions& options) {
   if (names.empty()) { return; }
   std::string list;
   for (const std::string& name : names) { list += (list.empty() ? "" : ", ") + name; }
-  detail::report_error_once("environment.WANDB", list + (names.size() == 1 ? " is" : " are") +
-                                                     " not followed by Takt; what is, is in docs/wandb.md");
+  detail::report_error_once("environment.WANDB",
+                            list + (names.size() == 1 ? " is" : " are") +
+                                " not supported by Takt; see docs/wandb.md for the supported variables");
 }
 
 void read_metadata(WandbOptions& options) {
@@ -229,10 +231,10 @@ class WandbLive : public detail::LiveRun {
 
   WandbOptions options_;
   bool is_online_ = false;
-  std::optional<detail::WandbRun> run_;          // from the constructor on
-  std::optional<detail::JournalFeed> feed_;      // from begin() on
-  std::unique_ptr<detail::WandbUpload> upload_;  // none where nothing is sent
-  std::string cursor_directory_;                 // the run directory, where it has this run's cursor
+  std::optional<detail::WandbRun> run_;          // set in the constructor
+  std::optional<detail::JournalFeed> feed_;      // set in begin()
+  std::unique_ptr<detail::WandbUpload> upload_;  // none if nothing is sent
+  std::string cursor_directory_;                 // run directory, if it has this run's cursor
 };
 
 WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
@@ -241,11 +243,11 @@ WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
   if (is_online_ && !detail::WandbUpload::available()) {
     is_online_ = false;
     detail::report_error_once("wandb.curl",
-                              "this Takt was built without libcurl, so that nothing is sent to W&B "
-                              "while the run goes on; upload it with wandb sync");
+                              "Takt was built without libcurl, so nothing is sent to W&B "
+                              "during the run; upload it with wandb sync");
   }
   if (is_online_) { detail::WandbUpload::check(options_); }
-  if (options_.run_id.empty()) { options_.resume = WandbResume::unset; }  // nobody has a run of that id
+  if (options_.run_id.empty()) { options_.resume = WandbResume::unset; }  // no run of a generated id exists
   run_.emplace(options_);
   run_->describe(detail::wandb_environment(options_));
 }
@@ -253,10 +255,10 @@ WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
 bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why, detail::FileLease* lease) {
   const std::string& directory = snapshot.run.directory;
   if (claim == detail::Claim::started) {
-    detail::report_error("wandb.begun", "this run is written for W&B already, by another exporter or by takt sync (" +
-                                            why + "); this makes a second run there");
+    detail::report_error("wandb.begun", "another exporter or takt sync already writes this run for W&B (" + why +
+                                            "); this exporter creates a second run there");
   } else if (claim == detail::Claim::taken) {
-    detail::report_error("wandb.lease", why + ". This makes a second run at W&B");
+    detail::report_error("wandb.lease", why + ". This exporter creates a second run at W&B");
   } else if (!directory.empty()) {
     run_->keep_cursor(detail::kWandb.cursor_file(directory), lease);
     cursor_directory_ = directory;
@@ -267,7 +269,7 @@ bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::
   return true;
 }
 
-/// What is in the log.
+/// Sends the content of the log.
 void WandbLive::send(steady_clock::time_point until, bool all) {
   if (!is_online_ || run_->log_file().empty()) { return; }
   if (upload_ == nullptr) {
@@ -284,7 +286,7 @@ void WandbLive::send(steady_clock::time_point until, bool all) {
 
 ExportResult WandbLive::take(const Snapshot& snapshot) {
   const bool written = feed_->take(snapshot);
-  // What is left at the end is finish()'s, which knows how long it may take.
+  // finish() sends the rest: it knows the deadline.
   if (!snapshot.finished) { send(steady_clock::now() + detail::kLiveSlice, false); }
   return written ? ExportResult::ok : ExportResult::drop;
 }
@@ -301,14 +303,14 @@ bool WandbLive::finish(milliseconds deadline) {
   feed_->deliver(log_until);
   const bool written = run_->finish(log_until);
   send(begin + deadline * 7 / 8, true);
-  if (upload_ != nullptr && !upload_->ended()) {  // that the run has ended matters more than its files
+  if (upload_ != nullptr && !upload_->ended()) {  // the end of the run matters more than its files
     upload_->give_up_files();
     send(begin + deadline, true);
   }
   const bool sent = upload_ == nullptr || upload_->complete();
   if (!sent && !upload_->stopped()) {
     detail::report_error("wandb.unsent",
-                         "W&B had not been told everything when the run ended; this uploads it: " + upload_->command());
+                         "the run ended before all data was sent to W&B. Upload the rest with: " + upload_->command());
   }
   return written && sent;
 }

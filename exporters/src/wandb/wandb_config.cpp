@@ -26,7 +26,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kLongestValue = 1'000'000;  // bytes; W&B says 1 MB
+constexpr std::size_t kLongestValue = 1'000'000;  // bytes; W&B's limit is 1 MB
 constexpr std::size_t kLongestTag = 64;           // characters
 constexpr std::size_t kLongestProject = 128;
 constexpr std::size_t kLongestId = 128;
@@ -40,7 +40,7 @@ std::size_t characters(const std::string& text) {
 std::string cut(const std::string& name, const std::string& text) {
   if (text.size() <= kLongestValue) { return text; }
   report_error_once("wandb.long." + name,
-                    "the value of \"" + name + "\" is longer than the megabyte that W&B takes, and was cut");
+                    "the value of \"" + name + "\" is longer than W&B's limit of 1 MB and was truncated");
   std::size_t end = kLongestValue;
   while (end > 0 && continues(text[end])) { --end; }
   return text.substr(0, end);
@@ -56,20 +56,20 @@ void check_wandb_options(const WandbOptions& options) {
   const std::string& id = options.run_id;
   if (has_any(id, ":;,#?/'\\\r\n\t") || id.size() > kLongestId ||
       (!id.empty() && (id.front() == ' ' || id.back() == ' '))) {
-    throw Error("WANDB_RUN_ID (WandbOptions::run_id) is not an id that W&B takes; use up to " +
+    throw Error("WANDB_RUN_ID (WandbOptions::run_id) is not a valid W&B run id; use up to " +
                 std::to_string(kLongestId) + " letters, digits, - and _");
   }
   if (options.resume == WandbResume::must && id.empty()) {
     throw Error(
-        "WANDB_RESUME=must (WandbOptions::resume) wants to go on with a run, and WANDB_RUN_ID does not say with "
-        "which; set it to the id of that run");
+        "WANDB_RESUME=must (WandbOptions::resume) needs the id of the run to continue, but WANDB_RUN_ID is not "
+        "set; set it to that id");
   }
   if (has_any(options.project, "/\\#?%:") || characters(options.project) > kLongestProject) {
-    throw Error("WANDB_PROJECT (WandbOptions::project) is not a name that W&B takes; use at most " +
-                std::to_string(kLongestProject) + " characters, and none of /\\#?%:. The entity is WANDB_ENTITY's");
+    throw Error("WANDB_PROJECT (WandbOptions::project) is not a valid W&B project name; use at most " +
+                std::to_string(kLongestProject) + " characters, and none of /\\#?%:. Set the entity with WANDB_ENTITY");
   }
   if (has_any(options.entity, "/")) {
-    throw Error("WANDB_ENTITY (WandbOptions::entity) has a / in it; set it to the name of a user or team alone");
+    throw Error("WANDB_ENTITY (WandbOptions::entity) contains a /; set it to the name of a user or team only");
   }
   const std::string problem = wandb_key_problem(options.api_key);
   if (options.mode == WandbMode::online && !options.api_key.empty() && !problem.empty()) {
@@ -77,7 +77,7 @@ void check_wandb_options(const WandbOptions& options) {
                 ". Copy it again from W&B's page User Settings, or set WANDB_MODE=offline");
   }
   if (options.request_timeout.count() <= 0) {
-    throw Error("WandbOptions::request_timeout is not a time; set it to 1 ms or more");
+    throw Error("WandbOptions::request_timeout is not positive; set it to 1 ms or more");
   }
   for (const std::string& tag : options.tags) {
     if (tag.empty() || characters(tag) > kLongestTag) {
@@ -89,7 +89,7 @@ void check_wandb_options(const WandbOptions& options) {
 
 std::string wandb_upload_command(const std::string& directory, const std::string& run_directory, WandbResume resume,
                                  bool started) {
-  // The client puts what it uploads behind all that the server has of the run.
+  // W&B's client appends its upload to everything that the server has of the run.
   if (started && !run_directory.empty()) { return "takt sync --to wandb " + shell_word(run_directory); }
   const char* const other = started || resume == WandbResume::never ? "--id <another id> " : "";
   return std::string("wandb sync ") + other + shell_word(directory);
@@ -158,7 +158,7 @@ constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
 
 bool is_letter(char each) { return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_' || each == '-'; }
 
-/// Three parts with dots in between, as tokens of W&B's own services.
+/// Returns whether the key has three parts separated by dots, as tokens of W&B's own services.
 bool is_web_token(const std::string& key) {
   const std::size_t first = key.find('.');
   const std::size_t second = key.find('.', first + 1);
@@ -167,7 +167,7 @@ bool is_web_token(const std::string& key) {
          std::all_of(key.begin(), key.end(), [](char each) { return each == '.' || is_letter(each); });
 }
 
-/// Words of a netrc: between blanks, or in quotes with backslashes.
+/// Words of a netrc, separated by blanks, or in quotes with backslashes.
 class Words {
  public:
   explicit Words(std::string_view text) : left_(text) {}
@@ -191,7 +191,7 @@ class Words {
     return true;
   }
   void skip_line() { left_.remove_prefix(std::min(left_.find('\n'), left_.size())); }
-  /// A macro ends at an empty line.
+  /// Skips a macro, which ends at an empty line.
   void skip_macro() {
     const std::size_t end = left_.find("\n\n");
     left_.remove_prefix(std::min(end, left_.size()));
@@ -208,7 +208,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// "host" or "host:port", as it stands in the URL.
+/// Returns "host" or "host:port", as in the URL.
 std::string machine_of(const std::string& url) {
   const std::size_t scheme = url.find("://");
   std::string rest = scheme == std::string::npos ? url : url.substr(scheme + 3);
@@ -228,14 +228,14 @@ std::string netrc_file() {
 
 std::string wandb_key_problem(const std::string& key) {
   if (is_web_token(key)) { return ""; }
-  // A server of one's own puts something and a "-" in front.
+  // Keys of self-hosted servers have a prefix that ends in "-".
   const std::size_t dash = key.find('-');
   const std::string secret = dash == std::string::npos ? key : key.substr(dash + 1);
   if (secret.empty() || !std::all_of(secret.begin(), secret.end(), is_letter)) {
-    return "has something else than letters, digits, - and _ in it";
+    return "has characters other than letters, digits, - and _";
   }
   if (secret.size() < kShortest) {
-    return "has " + std::to_string(secret.size()) + " characters, where a key has " + std::to_string(kShortest) +
+    return "has " + std::to_string(secret.size()) + " characters, but a key has " + std::to_string(kShortest) +
            " or more";
   }
   return "";
@@ -265,7 +265,7 @@ std::string wandb_netrc_key(const std::string& base_url) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) { return ""; }
   std::string text;
-  // Links are followed: home directories have their settings elsewhere.
+  // Follows links: home directories often link to settings elsewhere.
   char real[PATH_MAX] = {};
   if (::realpath(path.c_str(), real) == nullptr || !read_from(real, 0, kMaxBytes, text)) {
     report_error_once("wandb.netrc", path + " cannot be read: " + std::system_category().message(errno) +
@@ -282,11 +282,11 @@ std::string wandb_netrc_key(const std::string& base_url) {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r\n";
-constexpr double kLongestRuntime = 2147483647;  // what the official client has room for
+constexpr double kLongestRuntime = 2147483647;  // maximum of the official client
 
 void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size())); }
 
-/// The text of the value that `text` begins with, which goes from it: up to the ',' or bracket that ends it.
+/// Removes the first value from `text`, up to the ',' or bracket that ends it, and returns it.
 std::string_view take_value(std::string_view& text) {
   int depth = 0;
   bool quoted = false;
@@ -314,10 +314,10 @@ std::string member(const WandbItems& items, const std::string& key) {
   return found == items.end() ? "" : found->json;
 }
 
-/// 0 for what is no number.
+/// Returns 0 if the text is not a number.
 double number(const std::string& json) { return std::strtod(json.c_str(), nullptr); }
 
-/// The last of the lines that are listed there.
+/// Returns the last line in the list `name`.
 WandbItems last_line(const Json& bucket, const char* name) {
   const Json lines = Json::parse(bucket.member(name).text());
   const bool any = lines.is_array() && lines.size() != 0;
@@ -373,7 +373,7 @@ bool wandb_resume_reported(const std::string& body, WandbThere& there) {
   there = WandbThere();
   const Json bucket = reply.at("/data/model/bucket");
   if (!bucket.is_object()) { return true; }
-  // "t" is what every client writes into the config of a run that it begins.
+  // Every client writes "t" into the config of a run that it starts.
   if (!Json::parse(bucket.member("wandbConfig").text()).has("t")) { return true; }
   there.started = true;
   there.storage_id = bucket.member("id").text();

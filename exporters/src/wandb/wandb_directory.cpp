@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kIdLength = 8;
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
 
-/// "20261122_173059", in local time, as W&B's own client has it.
+/// Returns "20261122_173059", in local time, as W&B's own client formats it.
 std::string stamp(std::int64_t unix_ns) {
   const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
   std::tm parts = {};
@@ -39,7 +39,7 @@ std::string stamp(std::int64_t unix_ns) {
   return text;
 }
 
-/// With its parents. Links are followed: a home or scratch directory is often one.
+/// Creates a directory with its parents. Follows links: a home or scratch directory is often one.
 bool make_parents(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0) {
@@ -89,8 +89,8 @@ std::string make_wandb_directory(const std::string& root, std::int64_t start_uni
   }
   if (errno == EEXIST) {
     error = directory +
-            " is there already: another run with this id began in the same second. Give each run a WANDB_RUN_ID of "
-            "its own, or none";
+            " already exists: another run with this id started in the same second. Give each run its own WANDB_RUN_ID, "
+            "or none";
   } else {
     error = wandb_error("make the directory", directory, errno);
   }
@@ -99,7 +99,7 @@ std::string make_wandb_directory(const std::string& root, std::int64_t start_uni
 
 std::string wandb_error(const char* what, const std::string& path, int number) {
   return std::string("cannot ") + what + " " + path + ": " + reason_of(number) +
-         "; make room, or set WANDB_DIR to a directory that can be written";
+         "; free disk space, or set WANDB_DIR to a writable directory";
 }
 
 bool write_new_file(const DirectoryFiles& directory, const std::string& name, const std::string& text) {
@@ -113,7 +113,7 @@ bool attach_time_line(const DirectoryFiles& from, const DirectoryFiles& to,
   const Descriptor source = open_time_line(from);
   struct stat status = {};
   if (!source.look(status)) { return false; }
-  // Of somebody else's file, what is in it now is enough.
+  // For another user's file, a copy of its current content is enough.
   if (status.st_uid == ::geteuid() && to.link(source, kName)) { return true; }
   const Descriptor copy = to.create(kName, O_WRONLY);
   if (!copy.is_open()) { return false; }
@@ -128,7 +128,7 @@ bool attach_time_line(const DirectoryFiles& from, const DirectoryFiles& to,
     piece.clear();
   }
   const int why = errno;
-  to.remove(kName);  // a part of it is no use, and what follows needs the room
+  to.remove(kName);  // a partial copy is useless, and later files need the space
   errno = why;
   return false;
 }
@@ -199,7 +199,8 @@ namespace {
 
 constexpr const char* kSchema = "takt-wandb/1";
 
-/// Reads a cursor's members. Anybody may have written them: once one is missing or of another kind, nothing counts.
+/// Reads a cursor's members. The file may have been edited: if one member is missing or has the wrong type, the cursor
+/// is invalid.
 class CursorMembers {
  public:
   explicit CursorMembers(Json object) : object_(std::move(object)), whole_(object_.is_object()) {}
@@ -209,13 +210,13 @@ class CursorMembers {
   void get(const char* name, bool& to) { to = wanted(name, &Json::is_boolean).boolean(); }
   void get(const char* name, std::uint64_t& to) { to = wanted(name, &Json::is_count).count(); }
   void get(const char* name, std::int64_t& to) { to = wanted(name, &Json::is_integer).integer(); }
-  /// What older ones did not know is 0 there.
+  /// Reads a member that older versions lack; 0 if it is missing.
   template <class Value>
   void get_known(const char* name, Value& to) {
     to = Value();
     if (object_.has(name)) { get(name, to); }
   }
-  /// Of those of older ones, which knew fewer sources, the rest is 0.
+  /// Reads counts by source; sources that older versions lack are 0.
   void get(const char* name, std::array<std::uint64_t, 4>& to) {
     const Json list = wanted(name, &Json::is_array);
     for (std::size_t at = 0; at < std::min(list.size(), to.size()); ++at) {
@@ -315,7 +316,7 @@ bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
   document.get("server", cursor.server);
   document.get("run", cursor.run);
   document.get("lines", cursor.lines);
-  document.get_known("behind", cursor.behind);  // older ones overwrote what was there before
+  document.get_known("behind", cursor.behind);  // older versions overwrote existing lines
   document.get("complete", cursor.complete);
   document.get_known("killed_bytes", cursor.killed_bytes);
   document.get_known("killed_rows", cursor.killed_rows);

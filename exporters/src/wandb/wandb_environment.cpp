@@ -56,7 +56,7 @@ std::string system_file(const std::string& path) {
   return read_from(path, 0, kMaxOfSystemFile, text) ? text : "";
 }
 
-/// What is behind "<name>  :" in each line of `text`.
+/// Returns the text after "<name>  :" in each line of `text`.
 std::vector<std::string> values_of(const std::string& text, const std::string& name) {
   std::vector<std::string> values;
   for (std::size_t at = 0; at < text.size();) {
@@ -99,7 +99,7 @@ void read_memory(const std::string& system, WandbEnvironment& environment) {
   }
 }
 
-/// As their drivers tell it in files: asking a library of theirs would make contexts, and take time.
+/// Reads GPU models from the drivers' files: a vendor library would create contexts and take time.
 void read_gpus(const std::string& system, WandbEnvironment& environment) {
   for (const std::string& gpu : sorted_entries(system + "/proc/driver/nvidia/gpus")) {
     for (const std::string& model : values_of(system_file(gpu + "/information"), "Model")) {
@@ -140,7 +140,7 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Whether an option is called after a secret: "--api-key", "HF_TOKEN", "db.password".
+/// Returns whether an option is named after a secret: "--api-key", "HF_TOKEN", "db.password".
 bool names_secret(const std::string& name) {
   std::string word;
   const auto is_secret = [&word] {
@@ -167,7 +167,7 @@ std::string rfc3339(std::int64_t seconds, std::int64_t ns) {
                         time.minute, time.second, ns);
 }
 
-/// Field 1 and 2 of a message that has numbers.
+/// Returns the numbers in fields 1 and 2 of a message.
 std::pair<std::int64_t, std::int64_t> numbers_in(std::string_view message) {
   std::pair<std::int64_t, std::int64_t> found;
   for (ProtobufFields at(message); at.next();) {
@@ -177,7 +177,7 @@ std::pair<std::int64_t, std::int64_t> numbers_in(std::string_view message) {
   return found;
 }
 
-/// The members of an object of JSON, in order; the last of a name counts.
+/// The members of a JSON object, in order; the last of equal names wins.
 class MetadataMembers {
  public:
   JsonText& operator[](std::string_view name) {
@@ -185,7 +185,7 @@ class MetadataMembers {
         std::find_if(members_.begin(), members_.end(), [name](const auto& each) { return each.first == name; });
     return found == members_.end() ? members_.emplace_back(name, JsonText()).second : found->second;
   }
-  /// Of an array, which is made where there is none.
+  /// Appends to an array, which is created if it does not exist.
   void push_back(std::string_view name, const JsonText& element) {
     JsonText& value = (*this)[name];
     if (!value.is_array()) { value = JsonText::array(); }
@@ -198,7 +198,7 @@ class MetadataMembers {
   }
 
  private:
-  std::vector<std::pair<std::string_view, JsonText>> members_;  // by literals
+  std::vector<std::pair<std::string_view, JsonText>> members_;  // string literals
 };
 
 JsonText texts_in(std::string_view message, const char* first, const char* second) {
@@ -210,7 +210,7 @@ JsonText texts_in(std::string_view message, const char* first, const char* secon
   return found.json();
 }
 
-/// The name in the client's file of a field that is a text; null: it is none.
+/// Returns the name of a text field in the client's file, or null for other fields.
 const char* text_field(std::uint32_t field) {
   switch (field) {
     case kOs:
@@ -258,7 +258,7 @@ void put_field(const ProtobufFields& at, MetadataMembers& json) {
       json["gpu_count"] = at.number();
       break;
     case kMemory:
-      json["memory"] = {{"total", std::to_string(numbers_in(text).first)}};  // 64 bits are text there
+      json["memory"] = {{"total", std::to_string(numbers_in(text).first)}};  // 64-bit integers are text in this file
       break;
     case kGpuNvidia:
       json.push_back("gpu_nvidia", texts_in(text, "name", nullptr));
@@ -275,7 +275,7 @@ WandbEnvironment wandb_environment(const WandbOptions& options, const std::strin
   std::error_code error;
   if (options.git) {
     GitState git = git_state("", options.git_remote);
-    // A job's working directory is often none of the code.
+    // A job's working directory often contains no code.
     if (git.root.empty()) {
       git = git_state(fs::read_symlink(system + "/proc/self/exe", error).parent_path().string(), options.git_remote);
     }

@@ -14,41 +14,40 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What W&B's page of a run shows of the program and the machine. Empty or 0: not known, or not to be told. Valid
-/// UTF-8.
+/// Program and machine data on W&B's page of a run. Empty or 0: unknown, or excluded. Valid UTF-8.
 struct WandbEnvironment {
-  bool known = false;  ///< false: nothing is told but the code
+  bool known = false;  ///< false: only the code's commit and remote are sent
   std::string os;
-  std::string program;            ///< as it was called
-  std::vector<std::string> args;  ///< without what looks like a secret
-  std::string executable;         ///< its file
+  std::string program;            ///< as invoked
+  std::vector<std::string> args;  ///< without likely secrets
+  std::string executable;         ///< path of the program's file
   std::string root;               ///< the working directory
-  std::string commit;             ///< of the code
-  std::string remote;             ///< of the code, without what gives a right to it
+  std::string commit;             ///< commit of the code
+  std::string remote;             ///< remote of the code, without credentials
   std::int64_t cpus = 0;          ///< cores
-  std::int64_t cpus_logical = 0;  ///< that the system has online
-  std::int64_t memory_bytes = 0;  ///< of the machine
-  std::vector<std::string> gpus;  ///< the model of each
-  bool has_nvidia = false;        ///< all of them are NVIDIA's
+  std::int64_t cpus_logical = 0;  ///< logical CPUs that are online
+  std::int64_t memory_bytes = 0;  ///< memory of the machine
+  std::vector<std::string> gpus;  ///< model of each GPU
+  bool has_nvidia = false;        ///< all GPUs are from NVIDIA
 };
 
-// All: any thread, while no other one changes environment or working directory.
+// All functions: any thread, if no other one changes environment or working directory.
 
-/// Of this process. Reads files of the system and of git; runs no program and wakes no GPU. Faults are no faults: what
-/// cannot be read is not known.
-/// \param system in front of the system's paths, for tests.
+/// Returns the data of this process. Reads system files and git's files; runs no program and wakes no GPU. Unreadable
+/// data is unknown, not an error.
+/// \param system prefix of the system's paths, for tests.
 WandbEnvironment wandb_environment(const WandbOptions& options, const std::string& system = "");
 
-/// `args` without the values of options that are called after a secret ("--api-key=x", "--token x"), what `secret` is,
-/// and users and passwords in addresses.
+/// Masks in `args` the values of options named after secrets ("--api-key=x", "--token x"), occurrences of `secret`, and
+/// credentials in addresses.
 std::vector<std::string> without_secrets(std::vector<std::string> args, const std::string& secret);
 
-/// The message of a log's record.
-/// \param writer_id tells the processes of a run apart.
+/// Returns the message of a log's environment record.
+/// \param writer_id identifies the process among those of a run.
 Protobuf wandb_environment_message(const WandbEnvironment& environment, const std::string& host,
                                    std::int64_t start_unix_ns, const std::string& writer_id);
 
-/// What such a message says.
+/// Content of such a message.
 struct WandbMetadata {
   std::string json;  ///< as in wandb-metadata.json
   std::string writer_id;

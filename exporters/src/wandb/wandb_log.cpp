@@ -87,8 +87,8 @@ WandbLogReader::WandbLogReader(std::string path) : path_(std::move(path)) {
   };
 }
 
-/// Reads on until there are so many bytes behind begin_. False where the file has not as many, with errno 0, or cannot
-/// be read.
+/// Reads until `bytes` bytes after begin_ are available. Returns false if the file is shorter, with errno 0, or
+/// unreadable.
 bool WandbLogReader::has(std::size_t bytes) {
   while (bytes_.size() < bytes) {
     const std::size_t before = bytes_.size();
@@ -118,7 +118,7 @@ WandbLogReader::Found WandbLogReader::next(std::string& record) {
   if (at == 0) {
     const std::string_view header = wandb_log_header();
     if (!has(header.size())) { return less(); }
-    if (bytes_.compare(0, header.size(), header) != 0) { return damaged("is no log of W&B"); }
+    if (bytes_.compare(0, header.size(), header) != 0) { return damaged("is not a W&B log"); }
     at = header.size();
   }
   for (bool open = false, last = false; !last; open = true) {
@@ -140,7 +140,7 @@ WandbLogReader::Found WandbLogReader::next(std::string& record) {
     last = kind == 1 || kind == 4;
   }
   position_ = at;
-  if (position_ - begin_ >= kReadBytes) {  // what was read goes
+  if (position_ - begin_ >= kReadBytes) {  // drop bytes already read
     const std::uint64_t next_begin = position_ - position_ % kWandbBlock;
     bytes_.erase(0, next_begin - begin_);
     begin_ = next_begin;
@@ -150,7 +150,7 @@ WandbLogReader::Found WandbLogReader::next(std::string& record) {
 
 namespace {
 
-/// As WandbConfig writes it.
+/// Returns whether a config, as WandbConfig writes it, is that of `run`.
 bool is_of_run(const std::string& config, const RunInfo& run) {
   const Json takt = Json::parse(config);
   const auto is_text = [&](const char* name, const std::string& text) {
@@ -167,11 +167,11 @@ bool is_of_run(const std::string& config, const RunInfo& run) {
 
 std::string owner_error(const WandbLog& log, std::uint64_t bytes) {
   struct stat status = {};
-  if (!log.look(status)) { return "it cannot be looked at"; }
+  if (!log.look(status)) { return "it cannot be accessed"; }
   if (status.st_uid != ::geteuid()) { return "it belongs to another user"; }
-  if (status.st_nlink != 1) { return "it is there under another name as well (a hard link)"; }
+  if (status.st_nlink != 1) { return "it also has another name (a hard link)"; }
   if (static_cast<std::uint64_t>(status.st_size) < bytes) {
-    return detail::format("it has {} bytes, and {} when it was left", status.st_size, bytes);
+    return detail::format("it has {} bytes, but had {} before", status.st_size, bytes);
   }
   return "";
 }
@@ -203,16 +203,15 @@ std::string wandb_old_log_error(const WandbLog& log, const std::string& path, co
     if (std::string json = replay.summary_value(name); json != "null") { found.notes[name] = std::move(json); }
   }
   if (reader.position() != cursor.bytes) {
-    return detail::format("no record ends at byte {}, where it was left", cursor.bytes);
+    return detail::format("no record ends at byte {}, its former end", cursor.bytes);
   }
   if (replay.identity().id != id || !is_of_run(replay.config_value("takt"), run)) {
-    return "it is that of another run";
+    return "it belongs to another run";
   }
   const auto rows = static_cast<std::int64_t>(replay.lines());
   if (records != cursor.records || rows != cursor.rows || replay.events() != cursor.events) {
-    return detail::format(
-        "it has {} records, {} rows and {} lines on the system up to byte {}, and had {}, {} and {} when it was left",
-        records, rows, replay.events(), cursor.bytes, cursor.records, cursor.rows, cursor.events);
+    return detail::format("it has {} records, {} rows and {} system lines up to byte {}, but had {}, {} and {} before",
+                          records, rows, replay.events(), cursor.bytes, cursor.records, cursor.rows, cursor.events);
   }
   return "";
 }

@@ -24,40 +24,40 @@ namespace detail {
 constexpr std::size_t kWandbBlock = 32768;
 constexpr std::size_t kWandbChunkHead = 7;  ///< CRC, length, kind
 
-/// Appends `record` to `log` as a transaction log of W&B has it: in chunks that do not cross the end of a block.
-/// \param position in the file, of the end of `log`. Any thread.
+/// Appends `record` to `log` in the format of a W&B transaction log: in chunks that do not cross the end of a block.
+/// \param position file position of the end of `log`. Any thread.
 void append_wandb_record(std::string& log, std::uint64_t position, std::string_view record);
-/// What such a file begins with; it counts as part of the first block. Any thread.
+/// Returns the file's header, which counts as part of the first block. Any thread.
 std::string_view wandb_log_header() noexcept;
 
-/// A transaction log under way: a file of whole records. One thread at a time.
+/// Writer of a transaction log, a file of complete records. One thread at a time.
 class WandbLog : public GrowingFile {
  public:
-  /// Makes the file (0600), which must not exist. Returns false, with errno, where that cannot be done.
+  /// Creates the file (0600), which must not exist. Returns false, with errno set, on failure.
   bool create(const std::string& path);
   bool create(std::shared_ptr<const DirectoryFiles> directory, const std::string& name);
   void append(std::string_view record);
 };
 
-/// Reads a transaction log of W&B, also while it grows: WandbLog's other half. One thread at a time.
+/// Reader of a W&B transaction log, also while it grows: counterpart of WandbLog. One thread at a time.
 class WandbLogReader {
  public:
   enum class Found {
     record,
-    nothing,  ///< whole, yet or for ever
-    damage    ///< what is there is no such log, or cannot be read: problem() says why
+    nothing,  ///< no further complete record, for now or at all
+    damage    ///< not a W&B log, or unreadable: problem() has the reason
   };
 
-  /// Appends what is in the file from a number of bytes on, at most so many of them; false with errno.
+  /// Appends up to max bytes of the file, from an offset; returns false with errno set on failure.
   using Source = std::function<bool(std::uint64_t, std::size_t, std::string&)>;
 
   explicit WandbLogReader(std::string path);
-  /// \param path for people.
+  /// \param path for messages.
   WandbLogReader(std::string path, Source source) : path_(std::move(path)), source_(std::move(source)) {}
 
-  /// The next whole record.
+  /// Reads the next complete record.
   Found next(std::string& record);
-  /// In the file, of the end of the last record: where another one may be appended once nobody else does.
+  /// Returns the file position after the last record, at which a later writer may append.
   std::uint64_t position() const noexcept { return position_; }
   const std::string& problem() const noexcept { return problem_; }
 
@@ -68,32 +68,32 @@ class WandbLogReader {
   std::string path_;
   Source source_;
   std::string problem_;
-  std::string bytes_;        // of the file, from begin_ on
-  std::uint64_t begin_ = 0;  // of a block
+  std::string bytes_;        // file content from begin_ on
+  std::uint64_t begin_ = 0;  // file position of a block's start
   std::uint64_t position_ = 0;
 };
 
-/// What the summary of a run says in words; that is in no row.
+/// Text entries of a run's summary, which are in no row.
 constexpr const char* kWandbFindings = "takt/findings";
 constexpr const char* kWandbLost = "takt/lost";
 constexpr const char* kWandbRanks = "takt/ranks";
 using WandbNotes = std::map<std::string, std::string>;  // JSON, by name
 
-/// What is in an old log, beside its records.
+/// Content of an existing log besides its records.
 struct WandbOldLog {
   WandbNotes notes;
-  WandbSummary summary;  ///< of its rows
-  /// Where the last row, or line on the system, ends: behind it stands what a run ends with; 0: there is none.
+  WandbSummary summary;  ///< summary of its rows
+  /// Position after the last row or system metric line, before the records that end the run; 0: no such line.
   std::uint64_t rows_end = 0;
-  std::int64_t rows_records = 0;  ///< up to there
+  std::int64_t rows_records = 0;  ///< number of records up to there
 };
 
-/// Whether the open `log` is what `cursor` says: that of `run`, under the name `id`, this user's own, with the end of a
-/// record where it was left, and as many records and rows up to there. Anybody may have written the cursor, and nothing
-/// is changed here.
-/// \param path for people.
-/// \param found what is in it.
-/// Returns why not; empty: it is. One thread at a time.
+/// Checks that the open `log` matches `cursor`: it belongs to `run`, has the id `id`, is owned by this user, and has
+/// the same records and rows up to a record that ends at the saved position. The cursor may have been edited. Changes
+/// nothing.
+/// \param path for messages.
+/// \param found set to the log's content.
+/// Returns the mismatch, or an empty string. One thread at a time.
 std::string wandb_old_log_error(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
                                 const RunInfo& run, const std::string& id, WandbOldLog& found);
 

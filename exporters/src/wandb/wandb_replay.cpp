@@ -15,7 +15,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// A key and a value, of an item of config, summary or history.
+/// Returns a key and a value, as an item of config, summary or history.
 WandbItem item_of(std::string_view message) {
   WandbItem item;
   for (ProtobufFields at(message); at.next();) {
@@ -25,11 +25,11 @@ WandbItem item_of(std::string_view message) {
   return item;
 }
 
-/// Of protobuf's Timestamp.
+/// Converts protobuf's Timestamp to ns since 1970.
 std::int64_t unix_ns_of(std::string_view message) {
   std::int64_t unix_ns = 0;
   for (ProtobufFields at(message); at.next();) {
-    // Numbers of a file: the product and the sum may wrap.
+    // The numbers come from a file: product and sum may wrap.
     const auto number = static_cast<std::uint64_t>(at.number());
     const std::uint64_t ns = at.field() == 1 ? number * kSecondNs : at.field() == 2 ? number : 0;
     unix_ns = wrapped_sum(unix_ns, static_cast<std::int64_t>(ns));
@@ -37,7 +37,7 @@ std::int64_t unix_ns_of(std::string_view message) {
   return unix_ns;
 }
 
-/// Field 1 repeated. Returns whether there was any.
+/// Adds the repeated items of field 1. Returns whether there were any.
 bool merge_items(std::string_view message, std::map<std::string, std::string>& to) {
   bool any = false;
   for (ProtobufFields at(message); at.next();) {
@@ -139,7 +139,7 @@ bool WandbReplay::take_summary(std::string_view message) {
   return any;
 }
 
-/// What counts from the beginning of the run, where that began before the log.
+/// Shifts values that count from the start of the run, if the run started before this log.
 std::string WandbReplay::moved(const WandbItem& item) const {
   if (!behind_.resumed) { return item.json; }
   if (item.key == "_step") { return std::to_string(std::strtoll(item.json.c_str(), nullptr, 10) + behind_.step); }
@@ -164,7 +164,7 @@ void WandbReplay::go_on_behind(const WandbThere& there, const WandbBehind& behin
       config_before_[item.key] = item.json;
       continue;
     }
-    // What people have set up at W&B; the rest is each writer's own.
+    // Settings that users made at W&B; the rest belongs to each writer.
     for (const WandbItem& own : wandb_members(item.json)) {
       if (own.key == "viz" || own.key == "visualize" || own.key == "mask/class_labels") {
         wandb_before_[own.key] = own.json;
@@ -173,7 +173,7 @@ void WandbReplay::go_on_behind(const WandbThere& there, const WandbBehind& behin
   }
 }
 
-/// Where a field of a run that is a text goes; null: it is none.
+/// Returns the destination of a run's text field, or null for other fields.
 std::string* WandbReplay::place_of(std::uint32_t field) noexcept {
   switch (field) {
     case 1:
@@ -231,7 +231,7 @@ void WandbReplay::take_row(std::string_view message) {
   ++lines_so_far_;
 }
 
-/// As the client tells its server: of each name more than the log has.
+/// Adds a line as W&B's client sends it: with prefixed names and the time, unlike the log.
 void WandbReplay::take_system(std::string_view message) {
   std::int64_t unix_ns = 0;
   std::string metrics;
@@ -283,7 +283,7 @@ std::string WandbReplay::config(const std::string& producer) const {
   std::map<std::string, std::string> values;
   for (const auto& [name, json] : config_before_) { values[name] = "{\"value\":" + json + "}"; }
   for (const auto& [name, json] : config_) { values[name] = "{\"value\":" + json + "}"; }
-  // A metric is a MetricRecord with the numbers of fields as names; its axis is a number from 1 on in this list.
+  // A metric is a MetricRecord with field numbers as names; its axis is a 1-based index in this list.
   std::string metrics;
   for (const Metric& each : metrics_) {
     std::string text = each.glob.empty() ? "\"1\":" + wandb_json(each.name) : "\"2\":" + wandb_json(each.glob);
@@ -293,7 +293,7 @@ std::string WandbReplay::config(const std::string& producer) const {
     const std::string options = each.step_sync ? (each.glob.empty() ? "1,3" : "1") : (each.glob.empty() ? "3" : "");
     metrics += (metrics.empty() ? "{" : ",{") + text + ",\"6\":[" + options + "],\"7\":[]}";
   }
-  // Resuming takes a run without "t" for one that never began.
+  // On resume, a run without "t" counts as never started.
   std::string own = "\"t\":{\"12\":" + wandb_json(producer) + "},\"m\":[" + metrics + "]";
   if (!environment_.empty()) { own += ",\"e\":{" + wandb_json(writer_id_) + ":" + environment_ + "}"; }
   for (const auto& [name, json] : wandb_before_) { own += "," + wandb_json(name) + ":" + json; }

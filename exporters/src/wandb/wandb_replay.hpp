@@ -18,43 +18,43 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The items of a row in `record`; none in a record of another kind. Any thread.
+/// Returns the items of a row in `record`; empty for other records. Any thread.
 WandbItems wandb_row_items(std::string_view record);
 
-/// What the records of a log say about its run, as W&B's server wants to be told. Reads what WandbRecords writes, and
-/// passes over what it does not know. One thread at a time.
+/// Converts the records of a log to the form that W&B's server expects. Reads the records of WandbRecords, and skips
+/// unknown ones. One thread at a time.
 class WandbReplay {
  public:
-  /// What counts on, and what is kept, from before the log. Before take().
+  /// Sets the state from before the log, to continue counters and keep values. Call before take().
   void go_on_behind(const WandbThere& there, const WandbBehind& behind);
 
-  /// False for what is no record.
+  /// Returns false if `record` is not a record.
   bool take(std::string_view record);
 
-  /// A record has said what the run is called.
+  /// Returns whether a record has named the run.
   bool started() const noexcept { return !identity_.id.empty(); }
   const WandbIdentity& identity() const noexcept { return identity_; }
-  /// Rows since the last call, an object of JSON each.
+  /// Returns the rows since the last call, as JSON objects.
   std::vector<std::string> take_lines();
-  /// The same of metrics of the system.
+  /// Returns the system metric lines since the last call.
   std::vector<std::string> take_events();
-  std::size_t line_bytes() const noexcept { return line_bytes_; }   ///< of both
-  std::uint64_t lines() const noexcept { return lines_so_far_; }    ///< in all
-  std::uint64_t events() const noexcept { return events_so_far_; }  ///< likewise
-  /// An object of JSON: what is named the same is the last one.
+  std::size_t line_bytes() const noexcept { return line_bytes_; }   ///< bytes of pending lines of both kinds
+  std::uint64_t lines() const noexcept { return lines_so_far_; }    ///< number of rows so far
+  std::uint64_t events() const noexcept { return events_so_far_; }  ///< number of system metric lines so far
+  /// Returns a JSON object; for equal names the last value wins.
   std::string summary() const;
-  /// The same of the config, with W&B's own part in it.
-  /// \param producer who writes it.
+  /// Returns the config as a JSON object, including W&B's own part.
+  /// \param producer name of the writing program.
   std::string config(const std::string& producer) const;
-  /// JSON, "null" where there is none.
+  /// Returns JSON, or "null" if there is no such value.
   std::string config_value(const std::string& name) const;
   std::string summary_value(const std::string& name) const;
-  std::uint64_t summary_version() const noexcept { return summary_version_; }  ///< goes up with each change
+  std::uint64_t summary_version() const noexcept { return summary_version_; }  ///< increases with each change
   std::uint64_t config_version() const noexcept { return config_version_; }
-  /// What wandb-metadata.json is to say, an object of JSON; empty: nothing.
+  /// Returns the JSON object for wandb-metadata.json; empty: none.
   const std::string& metadata() const noexcept { return environment_; }
-  const std::vector<std::string>& files() const noexcept { return files_; }  ///< below the directory "files"
-  std::optional<int> exit_code() const noexcept { return exit_code_; }       ///< there is one when the log has ended
+  const std::vector<std::string>& files() const noexcept { return files_; }  ///< paths below the directory "files"
+  std::optional<int> exit_code() const noexcept { return exit_code_; }       ///< set when the log has ended
 
  private:
   struct Metric {
@@ -77,7 +77,7 @@ class WandbReplay {
 
   WandbBehind behind_;
   Values config_before_;
-  Values wandb_before_;  // of the config's own part
+  Values wandb_before_;  // part of the config that W&B itself uses
   std::string environment_;
   std::string writer_id_;
   WandbIdentity identity_;

@@ -20,7 +20,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// As the official client words it.
+// Wording of the official client.
 constexpr const char* kUpsert =
     "mutation UpsertBucket ($id: String, $name: String, $project: String, $entity: String, $groupName: String, "
     "$description: String, $displayName: String, $notes: String, $commit: String, $config: JSONString, $host: String, "
@@ -40,7 +40,7 @@ constexpr const char* kCreateFiles =
     "createRunFiles(input: {entityName:$entity,projectName:$project,runName:$run,files:$files}) { runID uploadHeaders "
     "files { name uploadUrl } } }";
 
-// It repeats the config.
+// The reply repeats the config.
 constexpr std::size_t kMaxReply = std::size_t{32} << 20U;
 
 JsonText or_null(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
@@ -58,7 +58,7 @@ HttpRequest post(std::string path, std::string body) {
 HttpRequest graphql(const char* query, const char* name, const JsonText& variables, const WandbOptions& options) {
   const JsonText body = {{"query", query}, {"variables", variables}, {"operationName", name}};
   HttpRequest request = post("/graphql", body.text());
-  // They say who began a run that a service's key writes.
+  // Names the user for whom a service account's key writes.
   if (!options.username.empty()) { request.headers.push_back("X-WANDB-USERNAME: " + options.username); }
   if (!options.user_email.empty()) { request.headers.push_back("X-WANDB-USER-EMAIL: " + options.user_email); }
   return request;
@@ -77,7 +77,7 @@ HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::millise
   http.username = "api";
   http.password = options.api_key;
   http.insecure_tls = options.insecure_tls;
-  // SSL_CERT_FILE is often set for all programs; who says that nobody is to check means this one.
+  // SSL_CERT_FILE is often set for all programs, but insecure_tls is specific to W&B.
   if (!options.insecure_tls) { http.ca_path = options.server_cert_path; }
   http.connect = connect;
   http.total = options.request_timeout;
@@ -86,7 +86,7 @@ HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::millise
   http.names.credentials = "WANDB_API_KEY";
   http.names.insecure_tls = "WANDB_INSECURE_DISABLE_SSL";
   http.names.ca_path = "SSL_CERT_FILE";
-  http.names.no_url = "Set it to that of your server, or unset it for https://api.wandb.ai";
+  http.names.no_url = "Set it to your server's URL, or unset it for https://api.wandb.ai";
   return http;
 }
 
@@ -189,7 +189,7 @@ std::string wandb_errors(const std::string& body) {
   const Json errors = Json::parse(body).member("errors");
   if (!errors.is_array() || errors.size() == 0) { return ""; }
   const std::string said = errors.element(0).member("message").text();
-  return said.empty() ? "an error without words" : said;
+  return said.empty() ? "an error without a message" : said;
 }
 
 bool wandb_wants_stop(const std::string& body) { return Json::parse(body).member("stopped").boolean(); }
@@ -197,7 +197,7 @@ bool wandb_wants_stop(const std::string& body) { return Json::parse(body).member
 bool wandb_may_pass(WandbKind kind, const HttpReply& reply) {
   if (reply.status >= 200 && reply.status < 400) { return false; }
   switch (reply.status) {
-    case 409:  // of an upsert: another one is under way
+    case 409:  // for an upsert: another one is under way
       return kind == WandbKind::upsert && !wandb_is_deleted(reply);
     case 400:
     case 401:
@@ -225,19 +225,19 @@ std::string wandb_reported(const HttpReply& reply, const Http& http) {
 std::string wandb_cure(const HttpReply& reply) {
   switch (reply.status) {
     case 401:
-      return ". Set WANDB_API_KEY, or the password in netrc, to a key that the server knows";
+      return ". Set WANDB_API_KEY, or the password in netrc, to a valid key";
     case 403:
-      return ". The key's user may not write there; check WANDB_ENTITY and WANDB_PROJECT";
+      return ". The key's user has no write permission; check WANDB_ENTITY and WANDB_PROJECT";
     case 404:
       return ". Check WANDB_BASE_URL, WANDB_ENTITY and WANDB_PROJECT";
     case 409:
-      if (wandb_is_deleted(reply)) { return ". An id is not given twice; leave WANDB_RUN_ID unset, or choose another"; }
-      return ". Somebody else writes to this run, or it was deleted; leave WANDB_RUN_ID unset";
+      if (wandb_is_deleted(reply)) { return ". W&B never reuses an id; unset WANDB_RUN_ID, or choose another"; }
+      return ". Another process writes to this run, or it was deleted; unset WANDB_RUN_ID";
     default:
       break;
   }
   if (reply.status >= 300 && reply.status < 400) {
-    return ". Redirections are not followed; set WANDB_BASE_URL to where it is: " +
+    return ". Redirects are not followed; set WANDB_BASE_URL to the target: " +
            reply.location.substr(0, reply.location.find('?'));
   }
   return "";
@@ -252,7 +252,7 @@ constexpr const char* kMetadataFile = "wandb-metadata.json";
 
 bool is_tls(const std::string& url) { return url.compare(0, 8, "https://") == 0; }
 
-/// What of `url` is behind its host.
+/// Returns the part of `url` after its host.
 std::string path_of(const std::string& url) {
   const std::size_t host = url.find("://") + 3;
   return url.substr(std::min(url.find_first_of("/?", host), url.size()));
@@ -287,7 +287,7 @@ void WandbFiles::placed(std::vector<WandbTarget> targets) {
   std::reverse(targets_.begin(), targets_.end());
 }
 
-/// The next one. False where it cannot be sent, which was reported.
+/// Prepares the next file. Returns false, after a report, if it cannot be sent.
 bool WandbFiles::prepare(const WandbReplay& replay, const std::string& server) {
   const WandbTarget& target = targets_.back();
   const std::string url = target.url.front() == '/' ? server + target.url : target.url;
@@ -296,13 +296,13 @@ bool WandbFiles::prepare(const WandbReplay& replay, const std::string& server) {
   to.username.clear();
   to.password.clear();
   if (to.url.empty() || (is_tls(server) && !is_tls(to.url))) {
-    lose("the server names a place for it that is not safe");
+    lose("the server's upload URL is not secure");
     return false;
   }
   try {
     http_ = std::make_unique<Http>(to);
   } catch (const Error&) {
-    lose("the server names a place for it that is none");
+    lose("the server's upload URL is not valid");
     return false;
   }
   request_ = HttpRequest();
@@ -317,11 +317,11 @@ bool WandbFiles::prepare(const WandbReplay& replay, const std::string& server) {
   } else if (target.name == kMetadataFile) {
     request_.body = replay.metadata() + "\n";
   } else {
-    // Names come from a log and from a server.
+    // Names come from a log and from a server, so they are not trusted.
     const auto file = std::make_shared<const Descriptor>(open_below(directory_->directory("files"), target.name));
     if (!file->is_open()) {
       const int why = errno;
-      lose(why == ENOENT   ? "it is not there"
+      lose(why == ENOENT   ? "it does not exist"
            : why == EINVAL ? "its name leads out of the directory"
                            : "it is not a file");
       return false;
@@ -339,14 +339,14 @@ WandbFiles::Outcome WandbFiles::answered(const HttpReply& reply) {
     return Outcome::taken;
   }
   if (wandb_may_pass(WandbKind::file, reply) && ++tries_ < kMaxTries) { return Outcome::again; }
-  if (reply.status == 403 && ++asked_again_ == 1) {  // the right to write there has run out
+  if (reply.status == 403 && ++asked_again_ == 1) {  // the upload URL has expired
     names_.clear();
     for (auto at = targets_.rbegin(); at != targets_.rend(); ++at) { names_.push_back(at->name); }
     targets_.clear();
     placed_ = false;
     return Outcome::lost;
   }
-  // Answers of stores repeat what was signed, so that only the number is told.
+  // Storage servers repeat signed data in their answers, so only the status is shown.
   lose(reply.status == 0 ? reply.error : detail::format("HTTP {}", reply.status));
   return Outcome::lost;
 }

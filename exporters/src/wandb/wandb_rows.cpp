@@ -32,7 +32,7 @@ enum : std::uint32_t {
   kEnvironment = 26
 };
 
-/// `field` repeated: a key and a value each.
+/// Adds `field` repeatedly, with a key and a value each.
 void add_items(Protobuf& to, std::uint32_t field, const WandbItems& items) {
   for (const WandbItem& item : items) { to.message(field, Protobuf().text(1, item.key).text(16, item.json)); }
 }
@@ -113,7 +113,7 @@ std::string WandbRecords::summary(const WandbItems& changed) {
 }
 
 std::string WandbRecords::file(const std::string& path) {
-  return next(kFiles, Protobuf().message(1, Protobuf().text(1, path)));  // policy and type 0: now, and any
+  return next(kFiles, Protobuf().message(1, Protobuf().text(1, path)));  // policy and type 0: upload now, any type
 }
 
 std::string WandbRecords::exit(int code, std::int64_t runtime_s) {
@@ -146,7 +146,7 @@ void WandbEpochs::take(const Snapshot& snapshot) {
   counted_ = std::max(counted_, ended);
 }
 
-/// \param ended by the snapshot that it is in.
+/// \param ended number of ended Epochs in the row's snapshot.
 void WandbEpochs::add_row(const Snapshot& snapshot, const Row& row, std::int64_t ended) {
   if (row.series >= snapshot.series.size()) { return; }
   const bool is_first = series_ < 0;
@@ -163,7 +163,7 @@ void WandbEpochs::add_row(const Snapshot& snapshot, const Row& row, std::int64_t
   const bool was_other = other_between_;
   other_between_ = false;
   if (row.period_ns) { return; }
-  // A Batch of another path has the same effect as the end of an Epoch: then what the snapshot has counted decides.
+  // A Batch of another path looks like the end of an Epoch: then the snapshot's count decides.
   if (was_other && by_steps_ >= ended) { return; }
   note((snapshot.run.start_unix_ns + row.begin_ns) / kMillisecondNs, ++by_steps_);
 }
@@ -185,7 +185,7 @@ std::int64_t WandbEpochs::ended_at(std::int64_t timestamp_ms) const {
 
 namespace {
 
-/// Names that a row, or W&B, gives a meaning of its own.
+/// Returns whether a row or W&B itself uses the name.
 bool is_reserved(const std::string& name) {
   return name == "_step" || name == "_timestamp" || name == "_runtime" || name == "_wandb" || name == kWandbStep ||
          name == kWandbEpoch;
@@ -258,7 +258,7 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-/// That of NVIDIA's without what the driver keeps for itself.
+/// Adds memory metrics. For NVIDIA, the driver's reserved memory is subtracted.
 void add_wandb_memory_of_gpu(const Sensor& sensor, std::vector<SystemMetric>& metrics) {
   const std::string gpu = "gpu." + std::to_string(sensor.number);
   const bool nvidia = is_nvidia(sensor);
@@ -270,7 +270,7 @@ void add_wandb_memory_of_gpu(const Sensor& sensor, std::vector<SystemMetric>& me
       {gpu + ".memoryAllocated", Quantity::memory, 100.0 / static_cast<double>(*sensor.memory_bytes), less});
 }
 
-/// As its client asks NVML and rocm-smi: for GPUs by their number in the machine.
+/// Names GPUs as W&B's client does with NVML and rocm-smi: by their number in the machine.
 std::vector<SystemMetric> wandb_metrics_of_gpu(const Sensor& sensor) {
   const std::string gpu = "gpu." + std::to_string(sensor.number);
   std::vector<SystemMetric> metrics = {{gpu + ".gpu", Quantity::utilization, 1e-1},
@@ -278,7 +278,7 @@ std::vector<SystemMetric> wandb_metrics_of_gpu(const Sensor& sensor) {
   if (sensor.power_limit_mw) {
     metrics.push_back({gpu + ".powerPercent", Quantity::power, 100.0 / static_cast<double>(*sensor.power_limit_mw)});
   }
-  if (is_nvidia(sensor)) {  // of AMD's it tells the memory's temperature, which is not sampled
+  if (is_nvidia(sensor)) {  // for AMD the client reports the memory's temperature, which is not sampled
     metrics.push_back({gpu + ".temp", Quantity::temperature, 1e-3});
     metrics.push_back({gpu + ".smClock", Quantity::clock, 1});
   }
@@ -288,7 +288,7 @@ std::vector<SystemMetric> wandb_metrics_of_gpu(const Sensor& sensor) {
 
 }  // namespace
 
-/// Its shares of memory and of processors are of what the container may have, which is not sampled.
+/// Omits W&B's shares of memory and CPU: they are relative to the container's limits, which are not sampled.
 std::vector<SystemMetric> wandb_system_metrics(const Sensor& sensor) {
   switch (sensor.kind) {
     case Sensor::Kind::device:

@@ -21,20 +21,20 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// A value of W&B is JSON in which NaN, Infinity and -Infinity are allowed.
-/// The shortest that reads back as the same bits. Any thread.
+// W&B values are JSON that may contain NaN, Infinity and -Infinity.
+/// Returns the shortest text that parses to the same bits. Any thread.
 std::string wandb_json(double value);
-/// What is not UTF-8 becomes U+FFFD. Any thread.
+/// Replaces invalid UTF-8 with U+FFFD. Any thread.
 std::string wandb_json(std::string_view text);
 
-/// A value by its name.
+/// A named value.
 struct WandbItem {
   std::string key;  ///< valid UTF-8
   std::string json;
 };
 using WandbItems = std::vector<WandbItem>;
 
-/// What a run is called and belongs to; empty: not said. Valid UTF-8.
+/// Identity of a run; empty: not set. Valid UTF-8.
 struct WandbIdentity {
   std::string id;
   std::string entity;
@@ -46,47 +46,47 @@ struct WandbIdentity {
   std::vector<std::string> tags;
   std::string sweep_id;
   std::string host;
-  std::string commit;      ///< of the code
-  std::string remote;      ///< address of its repository, without what gives a right to it
-  std::string program;     ///< not in the record of the run, but in that of its environment
-  std::string storage_id;  ///< what the server calls a run that is continued; in no record
+  std::string commit;      ///< commit of the code
+  std::string remote;      ///< address of its repository, without credentials
+  std::string program;     ///< stored in the environment record, not in that of the run
+  std::string storage_id;  ///< the server's id of a continued run; in no record
   std::int64_t start_unix_ns = 0;
-  bool resume = false;  ///< for the client: behind the run of that id, if there is one
+  bool resume = false;  ///< for the client: append to the run of that id, if it exists
 };
 
 /// "takt-1.2.3". Any thread.
 std::string wandb_producer();
 
-/// As protobuf's Timestamp. Any thread.
+/// Returns protobuf's Timestamp. Any thread.
 Protobuf wandb_time(std::int64_t unix_ns);
 
-/// The records of a run's log, one after the other: each call gives the next one's bytes. Field numbers are those of
+/// Builds the records of a run's log: each call returns the bytes of the next one. Field numbers are those of
 /// wandb_internal.proto. One thread at a time.
 class WandbRecords {
  public:
-  /// Goes on behind so many records.
+  /// Continues after `number` records.
   void resume(std::int64_t number) noexcept { number_ = number; }
   std::int64_t number() const noexcept { return number_; }
 
-  /// The first one.
+  /// First record.
   std::string header(std::string_view producer);
-  /// The second one: nothing before it counts.
+  /// Second record, required before all others.
   std::string run(const WandbIdentity& identity, const WandbItems& config);
-  /// \param message of wandb_environment_message().
+  /// \param message from wandb_environment_message().
   std::string environment(const Protobuf& message);
-  /// A number that others are drawn over.
+  /// Declares a metric as an x-axis.
   std::string axis(const std::string& name);
-  /// All metrics that the pattern `glob` fits are drawn over `axis`.
+  /// Plots all metrics that match the pattern `glob` over `axis`.
   std::string drawn_over(const std::string& glob, const std::string& axis);
   std::string config(const WandbItems& changed);
-  /// \param step greater than in the row before.
+  /// \param step greater than in the previous row.
   std::string history(const WandbItems& row, std::int64_t step);
-  /// \param metrics of the system, their names without "system.".
+  /// \param metrics system metrics, with names without "system.".
   std::string system(const WandbItems& metrics, std::int64_t unix_ns);
   std::string summary(const WandbItems& changed);
-  /// \param path below the directory "files"; the file is whole.
+  /// \param path below the directory "files"; the file is complete.
   std::string file(const std::string& path);
-  /// The last one.
+  /// Last record.
   std::string exit(int code, std::int64_t runtime_s);
 
  private:
@@ -95,13 +95,13 @@ class WandbRecords {
   std::int64_t number_ = 0;
 };
 
-/// How many Epoch regions had ended at some time. Snapshots count those that have ended by now, which is up to a period
-/// later; the steps between two snapshots tell where each one ended: the first step behind it has no period that counts
-/// for throughput. One thread at a time.
+/// Number of Epoch regions that had ended at a given time. A snapshot only has the current count, which is up to a
+/// collection interval late. The steps in between show when each Epoch ended: the first step after it has no period
+/// that counts for throughput. One thread at a time.
 class WandbEpochs {
  public:
   void take(const Snapshot& snapshot);
-  /// -1: the run has no Epochs so far.
+  /// Returns the number of ended Epochs, or -1 if the run has none so far.
   /// \param timestamp_ms since 1970, not before the last thousand Epochs.
   std::int64_t ended_at(std::int64_t timestamp_ms) const;
 
@@ -110,20 +110,20 @@ class WandbEpochs {
   void note(std::int64_t timestamp_ms, std::int64_t ended);
 
   bool known_ = false;
-  std::int64_t counted_ = 0;                    // by the last snapshot
-  std::int64_t by_steps_ = 0;                   // by the steps so far
-  std::int64_t series_ = -1;                    // whose steps are in Epochs; the first one
-  bool other_between_ = false;                  // another Batch path has had a step since the last one of that series
-  std::int64_t before_ = 0;                     // the first time in `ended_`
-  std::map<std::int64_t, std::int64_t> ended_;  // by the time from which on that many had; goes up with it
+  std::int64_t counted_ = 0;                    // count in the last snapshot
+  std::int64_t by_steps_ = 0;                   // count from steps so far
+  std::int64_t series_ = -1;                    // first series whose steps are in Epochs
+  bool other_between_ = false;                  // another Batch path had a step since the last one of that series
+  std::int64_t before_ = 0;                     // count before the first time in `ended_`
+  std::map<std::int64_t, std::int64_t> ended_;  // count by the time it was reached; both increase
 };
 
-/// Numbers that every row has, and that the others are drawn over.
+/// Values that every row has; used as x-axes.
 constexpr const char* kWandbStep = "takt/step";
 constexpr const char* kWandbEpoch = "takt/epoch";
 
-/// Makes rows of points. W&B wants rows counted upwards, where Takt has step numbers of several series that may start
-/// over: rows have numbers of their own, and the step number is one of their values. One thread at a time.
+/// Converts points to rows. W&B requires increasing row numbers, but step numbers of several series may start over.
+/// Rows therefore have their own numbers, and the step number is a value of the row. One thread at a time.
 class WandbRows {
  public:
   struct Row {
@@ -131,18 +131,17 @@ class WandbRows {
     WandbItems items;
   };
 
-  /// \param max_bytes of a row; what is more goes into the next one. Readers leave out rows of more than 10 MiB.
+  /// \param max_bytes maximum size of a row; further values go to the next row. Readers skip rows over 10 MiB.
   explicit WandbRows(std::int64_t start_unix_ns, std::size_t max_bytes = std::size_t{4} << 20U)
       : start_unix_ns_(start_unix_ns), max_bytes_(max_bytes) {}
 
-  /// Goes on behind so many rows.
+  /// Continues with the row number `next`.
   void resume(std::int64_t next) noexcept { next_ = next; }
   std::int64_t next() const noexcept { return next_; }
 
-  /// The rows of `points`, in their order. Values of one step that follow each other stand in one row; totals are by
-  /// themselves.
+  /// Returns the rows of `points`, in order. Consecutive values of one step share a row; totals have their own rows.
   std::vector<Row> take(const std::vector<MetricPoint>& points, const MetricPoints& names, const WandbEpochs& epochs);
-  /// Names that became another one since the last call.
+  /// Returns the names changed since the last call.
   MetricPoints::Renamed take_renamed() { return std::exchange(renamed_, {}); }
 
  private:
@@ -156,22 +155,22 @@ class WandbRows {
   MetricPoints::Renamed renamed_;
 };
 
-/// The newest value of each name: W&B's server takes it from here, and not from the rows. One thread at a time.
+/// Newest value of each name: W&B's server reads the summary, not the rows. One thread at a time.
 class WandbSummary {
  public:
   void add(const WandbRows::Row& row);
   bool has_changed() const noexcept { return !changed_.empty(); }
-  /// Those that changed since the last call.
+  /// Returns the values changed since the last call.
   WandbItems changed();
 
  private:
   std::map<std::string, std::string> changed_;
 };
 
-/// How often W&B's own client tells system metrics.
+/// Interval at which W&B's own client logs system metrics, in ns.
 constexpr std::int64_t kWandbSystemNs = 15'000'000'000;
 
-/// W&B's own system metrics of a meter, without the "system." that its server is told. Any thread.
+/// Returns W&B's own system metrics of a sensor, without the "system." that its server expects. Any thread.
 std::vector<SystemMetric> wandb_system_metrics(const Sensor& sensor);
 
 }  // namespace detail

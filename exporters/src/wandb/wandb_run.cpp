@@ -35,8 +35,8 @@ using std::chrono::steady_clock;
 constexpr std::int64_t kSummaryNs = 5 * kSecondNs;
 constexpr milliseconds kTracePause(20);
 constexpr int kTableColumns = 120;
-constexpr std::uint64_t kMaxOutput = std::uint64_t{4} << 20U;  // in a period
-constexpr int kSigtermExit = 143;                              // as a shell tells it
+constexpr std::uint64_t kMaxOutput = std::uint64_t{4} << 20U;  // per collection interval
+constexpr int kSigtermExit = 143;                              // as shells report SIGTERM
 
 MetricPoints points_for(bool every_step) {
   MetricPoints points(every_step);
@@ -46,7 +46,7 @@ MetricPoints points_for(bool every_step) {
   return points;
 }
 
-/// As time goes, so that what was logged in a step and what was measured of it meet in a row; totals last.
+/// Sorts by time, so that values logged in a step and measurements of that step share a row; totals are last.
 void sort_by_time(std::vector<MetricPoint>& points) {
   std::stable_sort(points.begin(), points.end(), [](const MetricPoint& a, const MetricPoint& b) {
     const bool is_total[] = {a.source == MetricPoint::Source::total, b.source == MetricPoint::Source::total};
@@ -55,7 +55,7 @@ void sort_by_time(std::vector<MetricPoint>& points) {
   });
 }
 
-/// The log is as if its run had not ended.
+/// Resets the cursor to the state before the run's end.
 void go_before_end(WandbCursor& cursor, const WandbOldLog& log) {
   cursor.ended = cursor.complete = false;
   cursor.bytes = log.rows_end;
@@ -73,7 +73,7 @@ WandbRun::WandbRun(const WandbOptions& options, std::size_t max_backlog)
       rows_(0) {}
 
 bool WandbRun::begin(const Snapshot& snapshot) {
-  started_ = stopped_ = true;  // until there is something to write to
+  started_ = stopped_ = true;  // until there is a log to write to
   WandbIdentity identity = wandb_identity(snapshot.run, options_, new_wandb_id());
   identity.commit = environment_.commit;
   identity.remote = environment_.remote;
@@ -98,32 +98,32 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   write_head(snapshot, identity);
   if (options_.mode == WandbMode::online && options_.api_key.empty() && !options_.silent) {
     report_error_once("wandb.online " + directory_,
-                      "there is no key for W&B (WANDB_API_KEY, or netrc), so that nothing is sent while the run goes "
-                      "on; this uploads it, now or later: wandb sync " +
+                      "no key for W&B is set (WANDB_API_KEY, or netrc), so nothing is sent during the run. Upload it "
+                      "now or later with: wandb sync " +
                           shell_word(directory_));
   }
   return true;
 }
 
-/// What it has to do with a run of its id.
+/// Returns the resume option for a run of its id.
 WandbResume WandbRun::resume_wish() const { return options_.run_id.empty() ? WandbResume::unset : options_.resume; }
 
-/// For takt sync, which writes the log that cannot be begun now.
+/// Saves the run's id for takt sync, which will write the log that cannot be started now.
 void WandbRun::keep_id() {
   if (options_.run_id.empty() || !cursor_file_.is_kept()) { return; }
   cursor_.id = options_.run_id;
   cursor_.resume = resume_wish();
   if (!cursor_file_.save(format_wandb_cursor(cursor_))) {
-    report_error("wandb.cursor", "takt sync would not know the id of the run: " + cursor_file_.problem());
+    report_error("wandb.cursor", "takt sync will not know the run's id: " + cursor_file_.problem());
   }
 }
 
-/// What the log begins with.
+/// Writes the first records of the log.
 void WandbRun::write_head(const Snapshot& snapshot, const WandbIdentity& identity) {
   log_.append(records_.header(wandb_producer()));
   log_.append(records_.run(identity, config_.changed(snapshot)));
   if (environment_.known) {
-    // A run may be continued: each of its processes is a writer.
+    // A run may be continued: each of its processes is a separate writer.
     const std::string writer =
         valid_utf8(detail::format("{}-{}-{}", snapshot.run.id, snapshot.run.rank, identity.start_unix_ns));
     log_.append(
@@ -142,27 +142,27 @@ void WandbRun::keep_cursor(std::shared_ptr<const DirectoryFiles> directory, File
 
 void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
   const auto fail = [&](const std::string& why) {
-    throw Error(why + ". Nothing was changed. To begin a new run at W&B, remove what says how far it got: " +
+    throw Error(why + ". Nothing was changed. To start a new run at W&B, remove the progress file: " +
                 (cursor_file_.is_kept() ? cursor_file_.path() : kWandb.cursor));
   };
   WandbPlaceOfLog place;
   if (!parse_place_of_log(cursor.log, place)) {
-    fail("wandb.json names " + cursor.log + ", where Takt writes no log of W&B's");
+    fail("wandb.json names " + cursor.log + ", which is not a W&B log of Takt");
   }
   files_ = std::make_shared<DirectoryFiles>(DirectoryFiles(place.root).directory(place.directory));
-  if (!log_.open(files_, place.file)) { fail(wandb_error("go on with", cursor.log, errno)); }
+  if (!log_.open(files_, place.file)) { fail(wandb_error("continue", cursor.log, errno)); }
   WandbOldLog old;
   const std::string fault = wandb_old_log_error(log_, cursor.log, cursor, run, place.id, old);
-  if (!fault.empty()) { fail(cursor.log + " is not as it was left: " + fault); }
+  if (!fault.empty()) { fail(cursor.log + " has changed: " + fault); }
   summary_ = std::move(old.summary);
   if (before_end && old.rows_end != 0) {
     go_before_end(cursor, old);
     notes_ = std::move(old.notes);
-    // First this: whoever goes on after a kill finds the old end, which goes, or none.
+    // Save first: after a kill, the next process finds the old end, which it removes, or none.
     if (!cursor_file_.save(format_wandb_cursor(cursor))) { fail(cursor_file_.problem()); }
   }
-  if (!log_.go_on(cursor.bytes)) { fail(wandb_error("go on with", cursor.log, errno)); }
-  if (!cursor.ended) { files_->remove(place.file + ".synced"); }  // the client would pass it over
+  if (!log_.go_on(cursor.bytes)) { fail(wandb_error("continue", cursor.log, errno)); }
+  if (!cursor.ended) { files_->remove(place.file + ".synced"); }  // W&B's client would skip the log
   started_ = true;
   ended_ = finished_ = cursor.ended;
   cursor_ = resumed_ = cursor;
@@ -174,8 +174,8 @@ void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
   points_ = points_for(cursor.every_step);
   points_.begin_at(cursor.first_row, cursor.first_metric, cursor.first_sample);
   if (cursor.gap) {
-    report_error("wandb.gap", "the program was shown more than it could write in time; what follows is not added to " +
-                                  cursor.log + ". The run directory has it all");
+    report_error("wandb.gap", "the exporter missed data while it was delayed; later data is not added to " +
+                                  cursor.log + ". The run directory has all data");
   }
 }
 
@@ -197,8 +197,8 @@ void WandbRun::sent(const std::string& server, const std::string& run, std::uint
   save();
 }
 
-/// Only where the log has all that was taken: whoever goes on begins with what was not. Returns whether nobody would go
-/// on elsewhere.
+/// Saves the cursor, but only if the log has everything that was taken: a later process resumes from there. Returns
+/// whether a later process would resume correctly.
 bool WandbRun::save() {
   if (!cursor_file_.is_kept()) { return true; }
   if (cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return false; }
@@ -210,7 +210,7 @@ bool WandbRun::save() {
   cursor_.first_sample = points_.first_sample();
   cursor_.ended = ended_;
   if (cursor_file_.save(format_wandb_cursor(cursor_))) { return true; }
-  report_error("wandb.cursor", "takt sync would not know how far W&B's log got: " + cursor_file_.problem());
+  report_error("wandb.cursor", "takt sync will not know the state of W&B's log: " + cursor_file_.problem());
   return false;
 }
 
@@ -246,7 +246,7 @@ bool WandbRun::take(const Snapshot& snapshot) {
     }
   }
   output_.copy(files_->directory("files"), kMaxOutput);
-  // The first one waits for something to tell.
+  // The first summary waits for content.
   const bool is_first = summary_due_ns_ == 0 && wall_ns_ < kSummaryNs && !summary_.has_changed();
   if (finished_ || (wall_ns_ >= summary_due_ns_ && !is_first)) { add_summary(wall_ns_); }
   flush();
@@ -285,7 +285,7 @@ void WandbRun::add_rows(const Snapshot& snapshot) {
   append(points);
 }
 
-/// In records of their own, which belong to no step. What ends at the same time stands together.
+/// Appends system metrics as separate records, which belong to no step. Metrics with the same end share a record.
 void WandbRun::append_system(const std::vector<MetricPoint>& points) {
   WandbItems items;
   for (auto each = points.begin(); each != points.end(); ++each) {
@@ -305,7 +305,7 @@ void WandbRun::append(const std::vector<MetricPoint>& points) {
   warn_renamed();
 }
 
-/// Unless figures of as many ranks are in the log.
+/// Adds the figures over ranks, unless the log has figures of as many ranks.
 void WandbRun::add_job(const Snapshot& snapshot, std::vector<MetricPoint>& points) {
   const Job& job = *snapshot.job;
   if (job.wall.ranks <= cursor_.job_ranks) { return; }
@@ -317,17 +317,17 @@ void WandbRun::add_job(const Snapshot& snapshot, std::vector<MetricPoint>& point
 void WandbRun::warn_renamed() {
   MetricPoints::Renamed renamed = points_.take_renamed();
   for (auto& each : rows_.take_renamed()) { renamed.push_back(std::move(each)); }
-  if (!renamed.empty()) { report_renamed("wandb.names.", "W&B takes UTF-8 in names", renamed, renamed_lines_++); }
+  if (!renamed.empty()) { report_renamed("wandb.names.", "W&B allows only UTF-8 in names", renamed, renamed_lines_++); }
 }
 
-/// Those that are not in the log of the process before.
+/// Keeps the points that are not in the previous process's log.
 std::vector<MetricPoint> WandbRun::only_new(std::vector<MetricPoint> points) {
   points.erase(std::remove_if(points.begin(), points.end(), [&](const MetricPoint& each) { return !is_new(each); }),
                points.end());
   return points;
 }
 
-/// Whether it is not in the log of the process before.
+/// Returns whether the point is not in the previous process's log.
 bool WandbRun::is_new(const MetricPoint& point) {
   const auto source = static_cast<std::size_t>(point.source);
   const bool of_end = point.source == MetricPoint::Source::total;
@@ -351,7 +351,7 @@ void WandbRun::add_summary(std::int64_t wall_ns) {
   summary_due_ns_ = wall_ns + kSummaryNs;
   WandbItems changed = summary_.changed();
   changed.push_back(
-      {"_wandb", detail::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
+      {"_wandb", detail::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // shown as duration by W&B
   for (const auto& [name, json] : notes_) { changed.push_back({name, json}); }
   log_.append(records_.summary(changed));
 }
@@ -362,7 +362,7 @@ DirectoryFiles WandbRun::attachments() {
   return files.directory("takt");
 }
 
-/// errno is that of what was written.
+/// Adds a written file to the log, or reports an error, with the reason in errno.
 void WandbRun::attach(const char* name, bool written) {
   const std::string path = std::string("takt/") + name;
   if (written) {
@@ -373,26 +373,27 @@ void WandbRun::attach(const char* name, bool written) {
   }
 }
 
-/// Another thread writes it; it has its name when it is whole.
+/// Attaches trace.json. Another thread writes it; the file is complete when it has its name.
 void WandbRun::attach_trace(Time until) {
   const std::string path = trace_ + "/trace.json";
   while (!may_exist(path) && steady_clock::now() + kTracePause < until) { std::this_thread::sleep_for(kTracePause); }
   if (!may_exist(path)) {
     missing_ = true;
-    report_error("wandb.file", path + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
+    report_error("wandb.file",
+                 path + " was not finished in time, and is not attached. Allow more time with TAKT_EXIT_MS");
     return;
   }
-  // The directory that the journal was read from, whatever its path leads to by now.
+  // Uses the directory that the journal was read from, even if its path has changed meaning.
   const bool attached = attach_time_line(*cursor_file_.directory_at(trace_), attachments(), until);
   if (!attached && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO)) {
     missing_ = true;
-    report_error("wandb.file", path + " is not a time line of Takt's, and is not attached; remove it");
+    report_error("wandb.file", path + " is not a time line written by Takt, and is not attached; remove it");
     return;
   }
   attach("trace.json", attached);
 }
 
-/// That of a killed process is there already.
+/// Attaches the output. The output of a killed process was already copied.
 void WandbRun::attach_output() {
   const DirectoryFiles files = files_->directory("files");
   output_.copy(files, WandbOutput::kMaxBytes);

@@ -26,52 +26,51 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A run of W&B on disk: takes snapshots, and writes down what follows from them. One thread at a time.
+/// Writes a W&B run to disk from snapshots. One thread at a time.
 class WandbRun : public RunConsumer {
  public:
-  /// \param max_backlog bytes that are kept for a disk that takes none; then nothing more is written.
+  /// \param max_backlog maximum number of bytes buffered while the disk refuses data; beyond it, writing stops.
   explicit WandbRun(const WandbOptions& options, std::size_t max_backlog = std::size_t{8} << 20U);
 
-  /// From now on `file` says how far the log got, and was sent. Before take().
+  /// Saves the progress of writing and sending in `file` from now on. Call before take().
   void keep_cursor(const std::string& file, FileLease* lease = nullptr);
-  /// The same in a run directory, where it has its own name.
+  /// Same, with the default file name in a run directory.
   void keep_cursor(std::shared_ptr<const DirectoryFiles> directory, FileLease* lease);
-  /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before
-  /// take().
-  /// \param run whose log it has to be.
-  /// \param before_end the log has its end, which is taken out and written again, behind what comes.
-  /// \throws takt::Error where that log is not as it was left, or not this run's; then nothing has changed.
+  /// Continues the log of an ended process, and skips data that the log already has. Call before take().
+  /// \param run that the log must belong to.
+  /// \param before_end removes the log's end, so that it is written again after the new data.
+  /// \throws takt::Error if the log has changed or belongs to another run; nothing is changed then.
   void resume(WandbCursor cursor, const RunInfo& run, bool before_end = false);
 
-  /// What is known of the program and its machine. Before open().
+  /// Sets the data about program and machine. Call before open().
   void describe(WandbEnvironment environment) { environment_ = std::move(environment); }
-  /// Makes the log, with what is known of the run, unless there is one.
+  /// Creates the log, with the data known of the run, if there is none.
   void open(const Snapshot& snapshot);
-  /// Returns false where nothing more will be written; a line has said why.
+  /// Returns false if nothing more will be written; the reason has been reported.
   bool take(const Snapshot& snapshot) override;
-  /// The last, of a process that is gone, and would have ended the run otherwise.
-  /// \param journal_bytes by which the next delivery sees that it was not the last after all.
+  /// Takes the last snapshot of a killed process, which therefore did not end the run itself.
+  /// \param journal_bytes journal size, by which the next delivery detects that the process went on after all.
   bool take_killed(const Snapshot& snapshot, std::uint64_t journal_bytes);
-  /// The same with the last snapshot and the figures over ranks, where it had none of them before. After take().
+  /// Adds the figures over ranks to the last snapshot, if it had none. Call after take().
   bool take_job(const Snapshot& snapshot);
-  /// Writes what the disk did not take before. Returns whether all is written.
+  /// Writes buffered data. Returns whether everything is written.
   bool flush();
-  /// The end, after the last snapshot. Waits until `until` for files that others are still writing. Returns whether all
-  /// that was taken, and its end, is written.
+  /// Ends the log after the last snapshot. Waits until `until` for files that other threads still write. Returns
+  /// whether all data and the end are written.
   bool finish(Time until);
 
   std::uint64_t next_row() const noexcept override { return points_.next_row(); }
   std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
   std::uint64_t next_sample() const noexcept override { return points_.next_sample(); }
 
-  /// Both are empty before there is a log.
+  /// Empty until there is a log.
   const std::string& directory() const noexcept { return directory_; }
   const std::string& log_file() const noexcept { return cursor_.log; }
   const WandbCursor& cursor() const noexcept { return cursor_; }
-  /// The server has it from now on. Returns whether the cursor says so, where one is kept.
+  /// Records that the server has the run. Returns whether the cursor was saved, if there is one.
   bool sending(const std::string& server, const std::string& run, const WandbBehind& behind);
-  /// What is known of its sending, for the cursor.
-  /// \param lines that are there. \param events of metrics of the system, likewise.
+  /// Records the sending progress in the cursor.
+  /// \param lines number of the log's lines on the server. \param events number of its system metric lines there.
   void sent(const std::string& server, const std::string& run, std::uint64_t lines, std::uint64_t events,
             bool complete);
 
@@ -100,7 +99,7 @@ class WandbRun : public RunConsumer {
   WandbEnvironment environment_;
   std::string root_;
   std::string directory_;
-  std::shared_ptr<const DirectoryFiles> files_;  // in it
+  std::shared_ptr<const DirectoryFiles> files_;  // directory_
   WandbOutput output_;
   WandbLog log_;
   Backlog backlog_;
@@ -112,9 +111,9 @@ class WandbRun : public RunConsumer {
   int renamed_lines_ = 0;
   WandbSummary summary_;
   std::int64_t summary_due_ns_ = 0;  // since the start of the run
-  std::string trace_;                // the directory, where there will be one
+  std::string trace_;                // directory of trace.json, if there will be one
   WandbCursor cursor_;
-  WandbCursor resumed_;  // as it was when this process began
+  WandbCursor resumed_;  // state when this process started
   CursorFile cursor_file_;
   std::int64_t wall_ns_ = 0;
   bool started_ = false;
@@ -123,7 +122,7 @@ class WandbRun : public RunConsumer {
   bool finished_ = false;  // the last snapshot was taken
   int exit_code_ = 0;
   bool ended_ = false;
-  bool missing_ = false;  // a file
+  bool missing_ = false;  // a file is missing
 };
 
 }  // namespace detail

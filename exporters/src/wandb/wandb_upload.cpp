@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 using Time = WandbUpload::Time;
 
 constexpr milliseconds kLongestRateWait(60'000);
-constexpr milliseconds kNotePause(20);  // where a disk takes no note
+constexpr milliseconds kNotePause(20);  // if the cursor cannot be saved
 
 bool is_good(const HttpReply& reply) { return reply.status >= 200 && reply.status < 300; }
 
@@ -95,34 +95,34 @@ struct WandbUpload::Impl {
   WandbSent before;
   Started started;
   WandbBehind behind;
-  WandbThere there;  // where the run goes on
+  WandbThere there;  // for a continued run
   Backoff backoff;
 
   WandbKind kind = WandbKind::upsert;
-  HttpRequest request;   // the same until it is answered
-  bool pending = false;  // there is one
-  bool sent = false;     // it is under way
-  WandbPlace place;      // empty before the server has told it
+  HttpRequest request;   // kept until it is answered
+  bool pending = false;  // a request exists
+  bool sent = false;     // the request is under way
+  WandbPlace place;      // empty until the server has sent it
   std::string run;
   WandbStream stream;
-  std::uint64_t lines = 0;   // that the server has
-  std::uint64_t events = 0;  // likewise
+  std::uint64_t lines = 0;   // number on the server
+  std::uint64_t events = 0;  // number on the server
   std::uint64_t reported_config = 0;
   std::uint64_t reported_summary = 0;
-  std::uint64_t asked_version = 0;  // of what the request tells
+  std::uint64_t asked_version = 0;  // version of the data in the request
 
   Time due{};
   Time last_sent{};
-  Time not_before{};   // after a failure
-  Time paced_until{};  // by the server's allowance
+  Time not_before{};   // wait after a failure
+  Time paced_until{};  // wait for the server's rate limit
   bool hurried = false;
   bool ended = false;
   bool stopped = false;
   bool needs_other_id = false;
   bool reported_stop = false;
-  bool knows_there = false;     // what the server has of the run
-  bool written_down = false;    // behind what it is
-  bool reported_lines = false;  // or may have
+  bool knows_there = false;     // the server's state of the run is known
+  bool written_down = false;    // `behind` is saved
+  bool reported_lines = false;  // lines were sent, or may have been
   std::uint64_t answers = 0;
 };
 
@@ -134,7 +134,7 @@ bool WandbUpload::Impl::deliver(Time until, bool all) {
         if (waits) { std::this_thread::sleep_until(std::min(until, steady_clock::now() + kNotePause)); }
         return !stopped && !waits;
       }
-      // Trying again soon costs one request; waiting longer than the program lasts costs the data.
+      // An early retry costs one request; waiting past the end of the program costs the data.
       if (all && !backoff.asked_to_wait() && !std::exchange(hurried, true)) { not_before = Time(); }
       if (const Time begin = std::max(not_before, paced_until); begin > steady_clock::now()) {
         if (begin >= until) { return false; }
@@ -152,7 +152,7 @@ bool WandbUpload::Impl::deliver(Time until, bool all) {
   return ended && !stopped;
 }
 
-/// Whether there is a request to send now.
+/// Prepares the next request. Returns whether there is one to send now.
 bool WandbUpload::Impl::prepare(bool all) {
   if (pending) { return true; }
   read();
@@ -186,14 +186,14 @@ bool WandbUpload::Impl::prepare(bool all) {
   return ask(WandbKind::stream, wandb_stream(place, stream, behind));
 }
 
-/// Whether it is not known what the server has of the run: of one that it is to go on with, and after an outage.
+/// Returns whether the server's state of the run must be queried: for a continued run, and after an outage.
 bool WandbUpload::Impl::must_ask() const {
   if (knows_there) { return false; }
   return !place.run.empty() || before.started || before.by_others || options.resume != WandbResume::unset ||
          before.behind.resumed;
 }
 
-/// What the run is called, and where it is at the server.
+/// Returns the run's identity, with its location on the server.
 WandbIdentity WandbUpload::Impl::identity() const {
   WandbIdentity identity = replay.identity();
   if (!place.run.empty()) {
@@ -203,7 +203,7 @@ WandbIdentity WandbUpload::Impl::identity() const {
   return identity;
 }
 
-/// Whether the server is to be told of the run, or of its config, now.
+/// Prepares a request that sends the run, or its config, if needed now.
 bool WandbUpload::Impl::prepare_run(bool is_due) {
   if (behind.newer) {
     if (place.run.empty()) { place = wandb_place_of(before.run); }
@@ -215,7 +215,7 @@ bool WandbUpload::Impl::prepare_run(bool is_due) {
   asked_version = replay.config_version();
   WandbIdentity reported = identity();
   if (whole && behind.resumed) {
-    // What nobody has said again stays as it is there.
+    // Values not set again keep the server's value.
     reported.storage_id = there.storage_id;
     if (options.name.empty()) { reported.name.clear(); }
     if (reported.tags.empty()) { reported.tags = there.tags; }
@@ -224,7 +224,7 @@ bool WandbUpload::Impl::prepare_run(bool is_due) {
   return ask(WandbKind::upsert, wandb_upsert(reported, whole, replay.config(wandb_producer()), options));
 }
 
-/// Behind what the run is, for whoever goes on with the log.
+/// Saves `behind` for a process that resumes the log.
 bool WandbUpload::Impl::write_down() {
   written_down = written_down || started == nullptr || started(run, behind);
   return written_down;
@@ -238,7 +238,7 @@ void WandbUpload::Impl::read() {
   events = std::max(events, stream.events_offset);
 }
 
-/// All rows are there: files, and then the end.
+/// Prepares the requests after all rows: files, then the end.
 bool WandbUpload::Impl::prepare_end() {
   switch (files.next(replay, http.url())) {
     case WandbFiles::Next::places:
@@ -286,7 +286,7 @@ void WandbUpload::Impl::answered(const HttpReply& reply) {
   }
 }
 
-/// What is left of the server's allowance is shared out over its time.
+/// Spreads the requests left in the server's rate limit over the remaining time.
 void WandbUpload::Impl::pace(const HttpReply& reply) {
   if (reply.rate.remaining < 0 || reply.rate.reset_s <= 0) { return; }
   const double wait_s = std::min(reply.rate.reset_s, 3600.0) / std::max(reply.rate.remaining, 1.0);
@@ -325,7 +325,7 @@ void WandbUpload::Impl::resume_reported(const HttpReply& reply) {
   if (ours) { settle_there(); }
 }
 
-/// Whether all lines that the server has are those that this log begins with. Then it goes on behind them.
+/// Returns whether the server's lines are the first lines of this log. If so, sending continues after them.
 bool WandbUpload::Impl::is_there_from_log() {
   const std::uint64_t count = there.behind.lines;
   if (!there.started || count == 0) { return false; }
@@ -349,22 +349,22 @@ bool WandbUpload::Impl::is_there_from_log() {
   return true;
 }
 
-/// Of a log that was sent whole: the server has said what it has of it.
+/// Ends a log that was sent completely, after the server has reported its state.
 void WandbUpload::Impl::end_by_answer() {
   run = before.run;
   const std::uint64_t wanted = behind.lines + before.lines;
   if (there.started && there.behind.lines >= wanted) {
     ended = true;
   } else if (there.started) {
-    stop(detail::format("of the {} rows of {} that it has taken it tells of {}", wanted, run, there.behind.lines));
+    stop(detail::format("it accepted {} rows of {} but reports {}", wanted, run, there.behind.lines));
   } else {
     needs_other_id = true;
-    stop("the run " + run + ", which it was sent, is not there any more");
+    stop("the run " + run + ", which was sent to it, no longer exists");
   }
 }
 
-/// What the server has behind the lines that are known to be there: lines of this log, of whose arrival nobody has
-/// heard, or others.
+/// Handles lines that the server has after the known ones: lines of this log whose arrival was not confirmed, or other
+/// lines.
 void WandbUpload::Impl::settle_there() {
   read();
   if (stopped) { return; }
@@ -378,7 +378,7 @@ void WandbUpload::Impl::settle_there() {
   stream.offset = lines = first + more;
 }
 
-/// \param first of the log's lines that is not there.
+/// \param first first line of the log that is not on the server.
 void WandbUpload::Impl::go_behind_newer(std::uint64_t first) {
   const std::uint64_t first_event = stream.events.empty() ? events : stream.events_offset;
   behind.newer = behind.resumed = true;
@@ -390,18 +390,17 @@ void WandbUpload::Impl::go_behind_newer(std::uint64_t first) {
   events = first_event;
   stream = WandbStream();
   tail.start(there, behind);
-  report("wandb.newer",
-         detail::format("as far as its last row tells, somebody else has written to the run {} of W&B at {} since {} "
-                        "did: those rows, and "
-                        "the run's summary, config, files and state, stay as they are, and what lacks of "
-                        "this log goes behind them",
-                        run.empty() ? before.run : run, http.url(), directory));
+  report("wandb.newer", detail::format("the last row of the run {} of W&B at {} is not from {}: another "
+                                       "process has written to it. "
+                                       "Its rows, summary, config, files and state are kept, and the missing "
+                                       "rows of this log are appended",
+                                       run.empty() ? before.run : run, http.url(), directory));
 }
 
 void WandbUpload::Impl::upserted(const HttpReply& reply) {
   std::uint64_t known = 0;
   if (is_good(reply) && wandb_upserted(reply.body, place, known)) {
-    // As the official client: what the server has of a run is never overwritten.
+    // Like the official client: existing data of a run is never overwritten.
     if (!before.started && run.empty() && known != 0) { behind.lines = known; }
     run = place.entity + "/" + place.project + "/" + place.run;
     knows_there = true;
@@ -411,7 +410,7 @@ void WandbUpload::Impl::upserted(const HttpReply& reply) {
   not_understood(reply);
 }
 
-/// Of a request of GraphQL without which nothing else can be sent.
+/// Handles a failed GraphQL request without which nothing else can be sent.
 void WandbUpload::Impl::not_understood(const HttpReply& reply) {
   const std::string errors = is_good(reply) ? wandb_errors(reply.body) : "";
   if (!errors.empty()) { return stop(errors); }
@@ -445,7 +444,7 @@ void WandbUpload::Impl::files_created(const HttpReply& reply) {
   const bool refused = is_good(reply) ? !wandb_errors(reply.body).empty() : !wandb_may_pass(kind, reply);
   if (!refused) { return try_again(reply); }
   files.give_up();
-  report("wandb.file", "W&B takes no files: " + wandb_reported(reply, http) + wandb_cure(reply));
+  report("wandb.file", "W&B accepts no files: " + wandb_reported(reply, http) + wandb_cure(reply));
   succeeded();
 }
 
@@ -472,16 +471,15 @@ void WandbUpload::Impl::try_again(const HttpReply& reply) {
   const bool file = kind == WandbKind::file;
   const std::string reported =
       file ? detail::format("HTTP {} {}", reply.status, reply.error) : wandb_reported(reply, http);
-  report("wandb.away",
-         detail::format("W&B at {} does not answer as it should: {}. It is tried again; {} has everything", http.url(),
-                        reported, directory));
+  report("wandb.away", detail::format("W&B at {} does not respond correctly: {}. Takt retries; all data is in {}",
+                                      http.url(), reported, directory));
 }
 
 void WandbUpload::Impl::stop(const std::string& why) {
   stopped = true;
   pending = false;
   stream = WandbStream();
-  report("wandb.refused", detail::format("nothing more is sent to W&B at {}: {}. The run goes on; this uploads it: {}",
+  report("wandb.refused", detail::format("nothing more is sent to W&B at {}: {}. The run continues. Upload it with: {}",
                                          http.url(), why, command()));
 }
 
@@ -520,23 +518,23 @@ std::string WandbUpload::command() const { return impl_->command(); }
 void report_wandb_stop(const std::function<void()>& on_stop) {
   if (!on_stop) {
     return report_error("wandb.stop",
-                        "somebody has asked W&B to stop this run, and the program has no WandbOptions::on_stop for "
-                        "that; end it if you agree");
+                        "a user asked W&B to stop this run, but the program has no WandbOptions::on_stop; "
+                        "end it yourself if you agree");
   }
-  report_error("wandb.stop", "somebody has asked W&B to stop this run; the program is told (WandbOptions::on_stop)");
+  report_error("wandb.stop", "a user asked W&B to stop this run; calling WandbOptions::on_stop");
   try {
     on_stop();
   } catch (const std::exception& error) {
-    report_error("wandb.on_stop", std::string("WandbOptions::on_stop has thrown: ") + error.what());
-  } catch (...) { report_error("wandb.on_stop", "WandbOptions::on_stop has thrown"); }
+    report_error("wandb.on_stop", std::string("WandbOptions::on_stop threw an exception: ") + error.what());
+  } catch (...) { report_error("wandb.on_stop", "WandbOptions::on_stop threw an exception"); }
 }
 
 namespace {
 
-// Of a request: less than the 10 MiB that the server takes, a row of 4 MiB included.
+// Per request: below the server's limit of 10 MiB, even with a row of 4 MiB.
 constexpr std::size_t kMaxLineBytes = std::size_t{2} << 20U;
 
-/// `lines`, the last of `count` ones, without those before `known`. Returns the number of the first that is left.
+/// Removes lines before `known` from `lines`, the last of `count` ones. Returns the number of the first line left.
 std::uint64_t pass_over(std::uint64_t known, std::uint64_t count, std::vector<std::string>& lines) {
   const std::uint64_t first = count - lines.size();
   const std::uint64_t passed = std::min<std::uint64_t>(known > first ? known - first : 0, lines.size());

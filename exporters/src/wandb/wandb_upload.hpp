@@ -21,47 +21,46 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How long is waited for what. Tests wait less.
+/// Timeouts and intervals. Tests use shorter ones.
 struct WandbTimes {
-  SenderTimes tries;                            ///< those for connecting and between tries
-  std::chrono::milliseconds transmit{15'000};   ///< from one request with rows to the next, at the least
-  std::chrono::milliseconds heartbeat{30'000};  ///< of silence, at the most
-  std::chrono::milliseconds file{600'000};      ///< that a file may take
+  SenderTimes tries;                            ///< times to connect and between tries
+  std::chrono::milliseconds transmit{15'000};   ///< minimum interval between requests with rows
+  std::chrono::milliseconds heartbeat{30'000};  ///< maximum interval between requests
+  std::chrono::milliseconds file{600'000};      ///< maximum time to upload a file
 };
 
-/// What was sent of a log before.
+/// Sending progress of a log by earlier processes.
 struct WandbSent {
-  bool started = false;      ///< the server has the run from this log: `behind` holds
-  bool by_others = false;    ///< not from here, but wandb sync may have sent a part of it
-  bool complete = false;     ///< and was told everything: it is asked whether it still has that, and sent nothing
-  std::uint64_t lines = 0;   ///< of the log, that the server has
-  std::uint64_t events = 0;  ///< of metrics of the system, likewise
+  bool started = false;      ///< the server has the run from this log, after `behind`
+  bool by_others = false;    ///< wandb sync may have sent a part of the log
+  bool complete = false;     ///< everything was sent; only verify that the server still has it
+  std::uint64_t lines = 0;   ///< number of the log's lines on the server
+  std::uint64_t events = 0;  ///< number of its system metric lines there
   WandbBehind behind;
-  std::string run;            ///< "entity/project/id", where it has begun
-  std::string run_directory;  ///< where `takt sync` goes on with it; empty: there is none
+  std::string run;            ///< "entity/project/id", once started
+  std::string run_directory;  ///< run directory for `takt sync`; empty: none
 };
 
-/// Sends a log of W&B to its server while it grows, as the official client does: line n of the log is line n behind
-/// those that the server had before the log, so that a line that is sent again from here overwrites itself. Before it
-/// goes on, and after each outage, it asks what the server has: lines that are not the log's stay, the rest of the log
-/// stands behind them, and what a run has but once is left to whoever wrote them. Memory is that of one request. One
-/// thread at a time.
+/// Sends a W&B log to its server while it grows, like the official client. Line n of the log is line n after the
+/// server's earlier lines, so a line that is sent again overwrites itself. On resume, and after each outage, it queries
+/// the server's state. Lines of other logs are kept, and the rest of this log is appended after them; summary, config,
+/// files and state are then left to the other writer. Memory: one request. One thread at a time.
 class WandbUpload {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Whether there is a way to send from here: not without libcurl.
+  /// Returns whether this build can send: false without libcurl.
   static bool available() noexcept;
-  /// \throws takt::Error for a server or files of certificates that cannot work.
+  /// \throws takt::Error if the server or certificate files cannot work.
   static void check(const WandbOptions& options);
 
-  /// Writes down, for whoever goes on, that the server has `run` from now on, and behind what. False: not now, and no
-  /// line is sent before it has, as nobody could tell later which of the server's lines are the log's.
+  /// Saves, for a later process, that the server has `run`, and the lines before it. Returns false if not saved yet.
+  /// Lines are only sent after that: otherwise the log's lines on the server could not be identified later.
   using Started = std::function<bool(const std::string& run, const WandbBehind& behind)>;
 
-  /// \param log_file in the directory of the run; it may not be there yet.
-  /// \param sent by an earlier process.
-  /// \param begun empty: nobody goes on.
+  /// \param log_file in the directory of the run at W&B; need not exist yet.
+  /// \param sent progress of an earlier process.
+  /// \param started empty: no process will resume.
   /// \throws takt::Error as check().
   WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent = {}, Started started = {},
               const WandbTimes& times = {});
@@ -69,27 +68,27 @@ class WandbUpload {
   WandbUpload(const WandbUpload&) = delete;
   WandbUpload& operator=(const WandbUpload&) = delete;
 
-  /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is
-  /// left that is due.
-  /// \param all what is there is due, and not only what has waited long enough. The end of the log is always due.
+  /// Sends until `until`; an unfinished request continues in the next call. Returns whether nothing is left that is
+  /// due.
+  /// \param all everything is due, not only data that has waited long enough. The end of the log is always due.
   bool deliver(Time until, bool all = false);
-  /// Says that the run has ended without files that are not there yet.
+  /// Ends the run without files that are not uploaded yet.
   void give_up_files();
 
-  /// The server knows that the run has ended. With all its files, the log is marked as uploaded, which the client
-  /// heeds.
+  /// Returns whether the server has the run's end. complete() also requires all files; a complete log is marked as
+  /// uploaded, which W&B's client respects.
   bool ended() const noexcept;
   bool complete() const noexcept;
-  /// Nothing more will be sent; a line has said why.
+  /// Returns whether nothing more will be sent; the reason has been reported.
   bool stopped() const noexcept;
-  std::uint64_t lines() const noexcept;    ///< that the server has
-  std::uint64_t events() const noexcept;   ///< metrics of the system that it has, in lines
-  std::uint64_t answers() const noexcept;  ///< that brought it on
-  bool asking() const noexcept;            ///< a request is under way, which has a time limit of its own
-  /// Where it sends to, without user and password.
+  std::uint64_t lines() const noexcept;    ///< number of the log's lines on the server
+  std::uint64_t events() const noexcept;   ///< number of its system metric lines there
+  std::uint64_t answers() const noexcept;  ///< number of answers that made progress
+  bool asking() const noexcept;            ///< a request is under way; requests have their own time limit
+  /// Returns the server's URL, without user and password.
   const std::string& url() const noexcept;
-  const std::string& run() const noexcept;  ///< "entity/project/id", as the server says; empty before it has
-  /// What uploads what is left without putting anything there twice.
+  const std::string& run() const noexcept;  ///< "entity/project/id" from the server; empty until known
+  /// Returns the command that uploads the rest without duplicates.
   std::string command() const;
 
  private:
@@ -97,20 +96,20 @@ class WandbUpload {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Somebody has pressed "stop" at W&B: says so, and tells the program by `on_stop`, if there is one. Any thread.
+/// Reports that a user pressed "stop" at W&B, and calls `on_stop` if set. Any thread.
 void report_wandb_stop(const std::function<void()>& on_stop);
 
-/// A log that grows, and the rows of it that a server has not been told of. One thread at a time.
+/// Reader of a growing log that returns the rows not yet on the server. One thread at a time.
 class WandbLogTail {
  public:
-  /// \param log for people; `directory` has it.
+  /// \param log path for messages; the file is in `directory`.
   WandbLogTail(std::string log, std::shared_ptr<const DirectoryFiles> directory);
 
-  /// Reads from the first record on, once more where that was done before.
+  /// Starts, or restarts, reading at the first record.
   void start(const WandbThere& there, const WandbBehind& behind);
-  /// Where `stream` has no lines: the next ones, as many as one request may carry. Those before `known_lines`, and of
-  /// metrics of the system those before `known_events`, are passed over. False: what is there is no such log;
-  /// problem() says why.
+  /// If `stream` has no lines, reads the next ones, up to the size of one request. Skips the first `known_lines` rows
+  /// and the first `known_events` system metric lines. Returns false if the file is not a W&B log; problem() has the
+  /// reason.
   bool read(WandbStream& stream, std::uint64_t known_lines, std::uint64_t known_events);
 
   const WandbReplay& replay() const noexcept { return replay_; }

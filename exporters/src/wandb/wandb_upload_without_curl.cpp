@@ -11,7 +11,7 @@ struct WandbUpload::Impl {
 
 bool WandbUpload::available() noexcept { return false; }
 void WandbUpload::check(const WandbOptions&) {}
-// NOLINTNEXTLINE(performance-unnecessary-value-param): as where it sends
+// NOLINTNEXTLINE(performance-unnecessary-value-param): same signature as with libcurl
 WandbUpload::WandbUpload(const WandbOptions&, const std::string&, WandbSent, Started, const WandbTimes&)
     : impl_(std::make_unique<Impl>()) {}
 WandbUpload::~WandbUpload() = default;

@@ -390,7 +390,7 @@ TEST_CASE("of two programs with one run id the newest owns status, tags and file
   CHECK(now.tags == before.tags);
   CHECK(now.files == before.files);
   CHECK(now.points.size() == before.points.size() + delivered.points);
-  CHECK(mentions(errors.text(), {"began later", "shared"}));
+  CHECK(mentions(errors.text(), {"started later", "shared"}));
 }
 
 TEST_CASE("a journal without an end, of a process that is gone, ends as killed, with the totals so far", "[timed]") {
@@ -879,7 +879,7 @@ TEST_CASE("a delivery whose lease is taken over during a request leaves the curs
   });
   const takt::cli::MlflowDelivered delivered = deliver(directory, options_for(server));
   CHECK(delivered.outcome == Outcome::some);
-  CHECK(contains(delivered.why, "another process has taken it over"));
+  CHECK(contains(delivered.why, "another process took over the lease"));
   CHECK(read_text(cursor) == "theirs");
   CHECK(read_text(lease) == "elsewhere.invalid 1\n");
 }

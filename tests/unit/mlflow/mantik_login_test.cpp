@@ -446,9 +446,9 @@ TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a se
   CHECK(contains(reported(401, ""), "STOPPED"));
   CHECK(mentions(reported(404, ""), {"HTTP 404", "MANTIK_API_URL"}));
   CHECK(contains(reported(404, ""), "STOPPED"));
-  CHECK(mentions(reported(201, ""), {"MANTIK_API_URL", "tried again"}));
+  CHECK(mentions(reported(201, ""), {"MANTIK_API_URL", "Takt retries"}));
   const std::string away = reported(503, "");
-  CHECK(mentions(away, {"HTTP 503", "MANTIK_API_URL", "tried again", "3 points"}));
+  CHECK(mentions(away, {"HTTP 503", "MANTIK_API_URL", "Takt retries", "3 points"}));
   CHECK_FALSE(contains(away, "STOPPED"));
 
   FakeHttp other([](const FakeRequest&) { return FakeAnswer(); });
@@ -490,7 +490,7 @@ TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than 
   CHECK(takt_test::until([&] { return !errors.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 700)); }));
   CHECK(client.queue().points() == 3);
   CHECK(contains(errors.text(), refuses ? "onnect" : "no reply within 300 ms"));
-  CHECK(mentions(errors.text(), {"MANTIK_API_URL", "tried again", "3 points"}));
+  CHECK(mentions(errors.text(), {"MANTIK_API_URL", "Takt retries", "3 points"}));
   CHECK(errors.lines().size() == 1);
 }
 

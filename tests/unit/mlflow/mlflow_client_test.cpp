@@ -416,7 +416,7 @@ TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine
   CHECK(client.stopped() == (bad == 50));
   CHECK(client.queue().left_out() == static_cast<std::uint64_t>(bad));
   CHECK(taken == (bad == 49 ? 31 : 0));
-  CHECK(contains(errors.text(), "it refuses every value: ") == (bad == 50));
+  CHECK(contains(errors.text(), "it rejects every value: ") == (bad == 50));
 }
 
 TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure", "[timed]") {
@@ -654,7 +654,7 @@ TEST_CASE("MLflow client: where no run was made, what the variables say now hold
     client.resume(cursor);
     client.take(mlflow_client_with_metrics(1));
     CHECK_FALSE(mlflow_client_deliver(client));
-    CHECK(contains(client.trouble(), wrong == "name" ? "choose another one" : " reads anew"));
+    CHECK(contains(client.trouble(), wrong == "name" ? "choose another one" : " reads again"));
   }
   MlflowClient client(options, mlflow_client_quick());
   client.keep_cursor(file);
@@ -663,7 +663,7 @@ TEST_CASE("MLflow client: where no run was made, what the variables say now hold
   client.take(mlflow_client_with_metrics(1));
   CHECK(mlflow_client_deliver(client));
   CHECK(client.run_id() == "r1");
-  CHECK(contains(errors.text(), "refuses"));
+  CHECK(contains(errors.text(), "rejects"));
   CHECK(of(server, "runs/create").size() == (wrong == "id" ? 3U : wrong == "run" ? 0U : 1U));
   if (wrong != "run") {
     CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "8");
@@ -987,7 +987,7 @@ TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the
   CHECK(kept.size() == 191);
   CHECK(kept["step"].size() == many);
   CHECK(copies == 0);
-  CHECK(contains(errors.text(), "MLflow fails over \"step/fwd\""));
+  CHECK(contains(errors.text(), "MLflow fails on \"step/fwd\""));
   CHECK(contains(errors.text(), "rename one of the two"));
   CHECK(contains(errors.text(), "takt sync " + scratch.path("x").substr(0, scratch.path("x").size() - 2)));
 }

@@ -145,7 +145,7 @@ TEST_CASE("TensorBoard: what the disk does not take is written when it does, and
           exporter.begin(rig.snapshot);
           limit_file_size(70);  // in the middle of a record
           if (rig.show(exporter, 1) != ExportResult::ok || rig.show(exporter, 2) != ExportResult::ok) { return 1; }
-          if (errors.lines().size() != 1 || !contains(errors.text(), "What is missing is kept")) { return 2; }
+          if (errors.lines().size() != 1 || !contains(errors.text(), "Missing data is buffered")) { return 2; }
           if (exporter.flush(milliseconds(0))) { return 3; }
           limit_file_size(0);
           return rig.show(exporter, 3) == ExportResult::ok && exporter.shutdown(milliseconds(0)) ? 0 : 4;

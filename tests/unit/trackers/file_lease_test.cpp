@@ -43,7 +43,7 @@ TEST_CASE("a cursor is not written any more once another process has taken the l
   write_text(file, "elsewhere.invalid 1\n");
   write_text(scratch.path("cursor"), "5");
   CHECK_FALSE(cursor.save("2"));
-  CHECK(contains(cursor.problem(), "another process has taken it over"));
+  CHECK(contains(cursor.problem(), "another process took over the lease"));
   CHECK(read_text(scratch.path("cursor")) == "5");
   CHECK_FALSE(lease.refresh());
 }
@@ -56,7 +56,7 @@ TEST_CASE("a cursor whose lease this process has given back is not said to be an
   cursor.keep(scratch.path("cursor"), &lease);
   lease.release();
   CHECK_FALSE(cursor.save("1"));
-  CHECK(contains(cursor.problem(), "does not hold it"));
+  CHECK(contains(cursor.problem(), "does not hold the lease"));
 }
 
 TEST_CASE("of two that take a stale lease at once, one has it") {

@@ -119,7 +119,7 @@ TEST_CASE("W&B options: what a run has to do with one of its id") {
     const support::ScopedEnvironment environment({{"WANDB_RESUME", "auto"}, {"NETRC", "/none"}});
     CHECK(WandbOptions::from_env().resume == WandbResume::unset);
   }
-  CHECK(contains(errors.text(), "without a WANDB_RUN_ID"));
+  CHECK(contains(errors.text(), "without WANDB_RUN_ID"));
   WandbOptions options;
   options.resume = WandbResume::must;
   CHECK(contains(problem_of(options), "WANDB_RUN_ID"));

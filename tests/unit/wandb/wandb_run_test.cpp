@@ -393,7 +393,9 @@ TEST_CASE("W&B run: a full disk is one line, what is missing is written when the
     }
     if (exporter.flush(milliseconds(10))) { return 2; }
     const std::string said = errors.text();
-    if (errors.lines().size() != 1 || !contains(said, "File too large; make room, or set WANDB_DIR")) { return 3; }
+    if (errors.lines().size() != 1 || !contains(said, "File too large; free disk space, or set WANDB_DIR")) {
+      return 3;
+    }
     limit_file_size(0);
     rig.snapshot.finished = true;
     rig.show(exporter);

@@ -309,7 +309,7 @@ TEST_CASE("W&B upload: lines that another program has written behind the log's s
   CHECK_FALSE(body.contains("exitcode"));
   REQUIRE(rig.noted.size() == 1);
   CHECK((rig.noted[0].newer && rig.noted[0].lines == 5));
-  CHECK(contains(errors.text(), "somebody else has written"));
+  CHECK(contains(errors.text(), "another process has written"));
 
   // And the next one has nothing to do.
   rig.before.lines = rig.upload().lines();
@@ -474,7 +474,7 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
   CHECK(rig.upload().complete() == passes);
   CHECK(rig.server.history().size() == (passes ? 1 : 0));
   CHECK(contains(errors.text(), std::to_string(status)));
-  CHECK(contains(errors.text(), "this uploads it") == !passes);
+  CHECK(contains(errors.text(), "Upload it with") == !passes);
   CHECK_FALSE(contains(errors.text(), kKey));
   const std::size_t requests = rig.server.http.requests().size();
   rig.deliver();
@@ -745,7 +745,7 @@ TEST_CASE("W&B upload: who presses stop stops a program that listens, and is tol
   CHECK(called == (listens == 0 ? 0 : 1));
   CHECK(errors.lines().size() == (listens == 2 ? 2 : 1));
   CHECK(contains(errors.text(), listens == 0 ? "WandbOptions::on_stop" : "program"));
-  CHECK(contains(errors.text(), "on_stop has thrown") == (listens == 2));
+  CHECK(contains(errors.text(), "on_stop threw") == (listens == 2));
   CHECK(rig.server.history().size() == 2);
 }
 

@@ -9,49 +9,49 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// The login at Mantik, an MLflow server whose tokens end after an hour: docs/mantik.md. Both user name and password,
-/// or neither.
+/// Login for Mantik, an MLflow server whose tokens expire after an hour: docs/mantik.md. Set both user name and
+/// password, or neither.
 struct MantikOptions {
   std::string username;  ///< [MANTIK_USERNAME]
-  std::string password;  ///< [MANTIK_PASSWORD] sent to api_url only, and kept nowhere
-  std::string api_url;   ///< [MANTIK_API_URL] where tokens come from; empty: https://api.cloud.mantik.ai
-  /// Where tokens are kept; empty: ~/.mantik/tokens.json, which Mantik's Python client shares, and for an api_url of
-  /// another host `~/.mantik/tokens-<host>%3A<port>.json`, as that file does not say of which platform its tokens are.
+  std::string password;  ///< [MANTIK_PASSWORD] sent to api_url only, never stored
+  std::string api_url;   ///< [MANTIK_API_URL] URL that issues tokens; empty: https://api.cloud.mantik.ai
+  /// Token file. Empty: ~/.mantik/tokens.json, shared with Mantik's Python client. That file does not record which
+  /// platform issued its tokens, so an api_url on another host uses `~/.mantik/tokens-<host>%3A<port>.json`.
   std::string token_file;
 };
 
-/// Where an MLflow server is, who asks, and what is sent. from_env() reads the variables in brackets, which are those
-/// of MLflow's own clients; what is set in code wins.
+/// MLflow server, credentials and the data to send. from_env() reads the variables in brackets, which are those of
+/// MLflow's own clients; values set in code take precedence.
 struct MlflowOptions {
-  std::string tracking_uri;      ///< [MLFLOW_TRACKING_URI] http or https; a path in it is kept; may be empty for Mantik
-  std::string username;          ///< [MLFLOW_TRACKING_USERNAME] else from ~/.mlflow/credentials
-  std::string password;          ///< [MLFLOW_TRACKING_PASSWORD] likewise; both together win over the token
+  std::string tracking_uri;      ///< [MLFLOW_TRACKING_URI] http or https, may include a path; may be empty for Mantik
+  std::string username;          ///< [MLFLOW_TRACKING_USERNAME] by default from ~/.mlflow/credentials
+  std::string password;          ///< [MLFLOW_TRACKING_PASSWORD] likewise; user name and password win over token
   std::string token;             ///< [MLFLOW_TRACKING_TOKEN] sent as "Bearer"
-  MantikOptions mantik;          ///< where it is set, its tokens are sent, and none of the three above
-  bool insecure_tls = false;     ///< [MLFLOW_TRACKING_INSECURE_TLS] no check of the server; credentials over http, too
-  std::string server_cert_path;  ///< [MLFLOW_TRACKING_SERVER_CERT_PATH] PEM file of authorities; wins over insecure_tls
-  std::string client_cert_path;  ///< [MLFLOW_TRACKING_CLIENT_CERT_PATH] PEM file with certificate and key
-  std::string experiment_name;   ///< [MLFLOW_EXPERIMENT_NAME] made if there is none; wins over experiment_id
-  std::string experiment_id;     ///< [MLFLOW_EXPERIMENT_ID] has to exist; empty: "0", the default experiment
-  std::string run_id;            ///< [MLFLOW_RUN_ID] a run to go on with, instead of a new one
-  bool every_step = false;       ///< a point for each step, instead of one for each ten seconds
-  bool all_ranks = false;        ///< [TAKT_RANKS=all] a run for each rank, not rank 0 alone; children of run_id if set
-  bool artifacts = true;         ///< attach summary.json, table.txt and trace.json at the end
+  MantikOptions mantik;          ///< if set, its tokens are sent instead of the three values above
+  bool insecure_tls = false;     ///< [MLFLOW_TRACKING_INSECURE_TLS] skip TLS verification; allow credentials over http
+  std::string server_cert_path;  ///< [MLFLOW_TRACKING_SERVER_CERT_PATH] CA certificates (PEM); wins over insecure_tls
+  std::string client_cert_path;  ///< [MLFLOW_TRACKING_CLIENT_CERT_PATH] client certificate and key (PEM)
+  std::string experiment_name;   ///< [MLFLOW_EXPERIMENT_NAME] created if it does not exist; wins over experiment_id
+  std::string experiment_id;     ///< [MLFLOW_EXPERIMENT_ID] must exist; empty: "0", the default experiment
+  std::string run_id;            ///< [MLFLOW_RUN_ID] run to continue, instead of a new one
+  bool every_step = false;       ///< one point per step, instead of one per ten seconds
+  bool all_ranks = false;        ///< [TAKT_RANKS=all] one run per rank, not rank 0 alone; child runs of run_id if set
+  bool artifacts = true;         ///< attach summary.json, table.txt and trace.json at the end of the run
 
-  /// The defaults, changed by the environment. The login at Mantik is used for a tracking_uri on the host of its
-  /// api_url only.
+  /// Returns the defaults, changed by the environment. Uses the Mantik login only if tracking_uri is empty or on the
+  /// host of the login's api_url.
   TAKT_EXPORT static MlflowOptions from_env();
 };
 
-/// Sends what a run records to an MLflow server, 2.0 or later, or to Mantik: docs/mlflow.md. A server that is slow or
-/// away delays no step; what it has not taken is kept up to 8 MiB. What comes after that is read from the journal
-/// later; without one the oldest goes and is counted.
+/// Sends a run's recorded data to an MLflow server, version 2.0 or later, or to Mantik: docs/mlflow.md. A slow or
+/// unreachable server never delays a step. Unsent data is buffered up to 8 MiB; later data is read from the journal.
+/// Without a journal the oldest data is dropped and counted.
 class TAKT_EXPORT MlflowExporter final : public Exporter {
  public:
-  /// Without MLFLOW_TRACKING_URI, or a login at Mantik, it says so and sends nothing.
-  /// \throws takt::Error for variables that cannot work, saying what to do.
+  /// Without MLFLOW_TRACKING_URI or a Mantik login, prints a warning and sends nothing.
+  /// \throws takt::Error if the variables cannot work; the message says how to fix them.
   static MlflowExporter from_env();
-  /// \throws takt::Error for options that cannot work, and where there is neither a tracking_uri nor a login at Mantik.
+  /// \throws takt::Error if the options cannot work, or if neither a tracking_uri nor a Mantik login is set.
   explicit MlflowExporter(MlflowOptions options);
   ~MlflowExporter() override;
   MlflowExporter(MlflowExporter&&) noexcept;

@@ -6,14 +6,15 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// While it lives, every region that begins is an NVTX range too, on its thread's row in Nsight Systems: domain "takt",
-/// the key's name, a category for each kind, and as payload the number of the thread's Batch, from 0. Link takt::nvtx.
+/// Emits an NVTX range for every region that starts during its lifetime, on the thread's row in Nsight Systems. The
+/// domain is "takt", the range has the key's name and a category per kind, and its payload is the thread's Batch
+/// number, from 0. Link takt::nvtx.
 ///
-/// NVTX ranges of a thread nest. One whose region ends before a region inside it is shown in parts; one whose region
-/// ends on another thread is shown until the next begin or end on the thread that began it; where several threads have
-/// ranges of that key open, another one's may be cut instead. One beyond 64 deep has no length.
+/// NVTX ranges of a thread nest. A range whose region ends before an inner region is shown in parts. A range whose
+/// region ends on another thread is shown until the next start or end on its own thread; if several threads have ranges
+/// of that key open, another thread's range may be cut instead. Ranges deeper than 64 have no length.
 ///
-/// Without a profiler it does nothing, and regions stay as quick as they were. One at a time; any thread.
+/// Without a profiler it does nothing and adds no cost to regions. At most one object at a time; any thread.
 class TAKT_EXPORT NvtxRanges {
  public:
   NvtxRanges() noexcept;
@@ -21,7 +22,7 @@ class TAKT_EXPORT NvtxRanges {
   NvtxRanges(const NvtxRanges&) = delete;
   NvtxRanges& operator=(const NvtxRanges&) = delete;
 
-  /// Whether there is a profiler that listens.
+  /// Returns whether a profiler is attached.
   bool active() const noexcept { return active_; }
 
  private:

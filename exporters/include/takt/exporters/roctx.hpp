@@ -6,13 +6,12 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// While it lives, every region that begins is a ROCTX range too, which rocprof shows on its thread's row under the
-/// key's name. Link takt::roctx. The library is looked for when the program runs: librocprofiler-sdk-roctx, else
-/// libroctx64.
+/// Emits a ROCTX range for every region that starts during its lifetime. rocprof shows it on the thread's row under the
+/// key's name. Link takt::roctx. Loads librocprofiler-sdk-roctx, else libroctx64, at run time.
 ///
-/// Ranges nest, with the consequences that NvtxRanges tells. Where there is no such library it does nothing; where
-/// there is one, each range costs a string's copy even without a profiler: make one for runs that are profiled. One at
-/// a time; any thread.
+/// Ranges nest, with the consequences that NvtxRanges describes. Without the library it does nothing. With the library
+/// each range costs one string copy, even without a profiler: use it for profiled runs only. At most one object at a
+/// time; any thread.
 class TAKT_EXPORT RoctxRanges {
  public:
   RoctxRanges() noexcept;
@@ -20,7 +19,7 @@ class TAKT_EXPORT RoctxRanges {
   RoctxRanges(const RoctxRanges&) = delete;
   RoctxRanges& operator=(const RoctxRanges&) = delete;
 
-  /// Whether the library was found.
+  /// Returns whether the library was found.
   bool active() const noexcept { return active_; }
 
  private:

@@ -10,25 +10,25 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Where a run's event file goes, and what is in it. from_env() reads the variables in brackets; code wins.
+/// Location and content of a run's event file. from_env() reads the variables in brackets; values set in code win.
 struct TensorboardOptions {
-  /// [TAKT_TENSORBOARD_DIR] a directory for TensorBoard's --logdir, in which each process has
-  /// `<run id>/<its directory's name>`; empty: "tensorboard" in the run directory.
+  /// [TAKT_TENSORBOARD_DIR] Directory for TensorBoard's --logdir. Each process writes to its subdirectory `<run
+  /// id>/<name of the process's run directory>`. Empty: "tensorboard" in the run directory.
   std::string directory;
-  bool every_step = false;  ///< a point for each step, instead of one for each ten seconds
-  bool all_ranks = false;   ///< [TAKT_RANKS=all] a file for each rank, instead of rank 0 alone
+  bool every_step = false;  ///< one point per step, instead of one per ten seconds
+  bool all_ranks = false;   ///< [TAKT_RANKS=all] one file per rank, instead of rank 0 alone
 
-  /// The defaults, changed by the environment.
+  /// Returns the defaults, changed by the environment.
   TAKT_EXPORT static TensorboardOptions from_env();
 };
 
-/// Writes what a run records into an event file, which TensorBoard reads while it grows: docs/tensorboard.md. What the
-/// disk does not take is kept up to 8 MiB and written later; beyond, or where the file was removed, nothing more is
-/// written: one line says so, and what is shown from then on is counted as lost to this exporter.
+/// Writes a run's recorded data to an event file that TensorBoard can read while it grows: docs/tensorboard.md. If the
+/// disk refuses data, up to 8 MiB are buffered and written later. If the buffer is full, or if the file was removed,
+/// writing stops with one warning, and later data is counted as dropped by this exporter.
 class TAKT_EXPORT TensorboardExporter final : public Exporter {
  public:
   static TensorboardExporter from_env();
-  /// Touches no file: faults are reported when the run begins, and do not throw.
+  /// Touches no file and does not throw; errors are reported when the run starts.
   explicit TensorboardExporter(const TensorboardOptions& options);
   ~TensorboardExporter() override;
   TensorboardExporter(TensorboardExporter&&) noexcept;

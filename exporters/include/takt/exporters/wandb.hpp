@@ -12,81 +12,81 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Where a run goes.
+/// Output of a W&B run.
 enum class WandbMode {
-  online,    ///< "online", "run": files, and to the server while the run goes on, where there is a key
-  offline,   ///< "offline", "dryrun": files
-  disabled,  ///< "disabled": nothing
+  online,    ///< "online", "run": files; also sent to the server during the run if a key is set
+  offline,   ///< "offline", "dryrun": files only
+  disabled,  ///< "disabled": no output
 };
 
-/// What a run has to do with one of the same id that W&B may have. Only for those whose run_id is set.
+/// Behaviour if W&B already has a run of the same id. Only used if run_id is set.
 enum class WandbResume {
-  unset,  ///< its rows come behind that one's, with row numbers from 0 again
-  allow,  ///< "allow", "auto": it goes on with that one, if there is one
-  must,   ///< "must": likewise, and is not sent where there is none
-  never,  ///< "never": it is not sent where there is one
+  unset,  ///< appends its rows to that run, with row numbers from 0 again
+  allow,  ///< "allow", "auto": continues that run if it exists
+  must,   ///< "must": likewise; nothing is sent if that run does not exist
+  never,  ///< "never": nothing is sent if that run exists
 };
 
-/// What a run on Weights & Biases is called and belongs to, what is written, and where it is sent. from_env() reads the
-/// variables in brackets, which are those of W&B's own client; what is set in code wins. The key is kept in memory
-/// only: neither files nor lines show it, and it goes to `base_url` alone.
+/// Name, content and destination of a run on Weights & Biases. from_env() reads the variables in brackets, which are
+/// those of W&B's own client; values set in code win. The key is kept in memory only: it never appears in files or
+/// messages, and is sent to `base_url` alone.
 struct WandbOptions {
   WandbMode mode = WandbMode::online;  ///< [WANDB_MODE; WANDB_DISABLED=true: disabled]
-  std::string directory;  ///< [WANDB_DIR] has, or gets, the directory "wandb"; empty: the working directory
-  std::string entity;     ///< [WANDB_ENTITY] user or team; empty: the default one of who uploads
+  std::string directory;  ///< [WANDB_DIR] parent of "wandb", created if needed; empty: the working directory
+  std::string entity;     ///< [WANDB_ENTITY] user or team; empty: the default of the user who uploads
   std::string project;    ///< [WANDB_PROJECT] at most 128 characters; empty: the server's default
-  std::string run_id;     ///< [WANDB_RUN_ID] empty: made up. With all_ranks "-<rank>" is added
+  std::string run_id;     ///< [WANDB_RUN_ID] empty: generated. "-<rank>" is appended with all_ranks
   WandbResume resume = WandbResume::unset;  ///< [WANDB_RESUME]
-  std::string name;                         ///< [WANDB_NAME] empty: that of the Session
+  std::string name;                         ///< [WANDB_NAME] empty: name of the Session
   std::string notes;                        ///< [WANDB_NOTES]
-  std::vector<std::string> tags;            ///< [WANDB_TAGS, with commas] of 1 to 64 characters each
-  std::string group;                        ///< [WANDB_RUN_GROUP] empty: with all_ranks the run id that the ranks share
-  std::string job_type;                     ///< [WANDB_JOB_TYPE] empty: with all_ranks "rank"
+  std::vector<std::string> tags;            ///< [WANDB_TAGS, comma-separated] 1 to 64 characters each
+  std::string group;                        ///< [WANDB_RUN_GROUP] empty: with all_ranks, the run id shared by the ranks
+  std::string job_type;                     ///< [WANDB_JOB_TYPE] empty: with all_ranks, "rank"
   std::string sweep_id;                     ///< [WANDB_SWEEP_ID]
-  bool silent = false;                      ///< [WANDB_SILENT, WANDB_QUIET] does not say how to upload
-  bool every_step = false;                  ///< a row for each step, instead of one for each ten seconds
-  /// What W&B's overview of a run shows of program and machine: docs/wandb.md, "What is told of program and machine".
+  bool silent = false;                      ///< [WANDB_SILENT, WANDB_QUIET] omit the upload hint
+  bool every_step = false;                  ///< one row per step, instead of one per ten seconds
+  /// Program and machine data for W&B's overview of a run: docs/wandb.md.
   bool metadata = true;   ///< [WANDB_X_DISABLE_META=true: false] program, arguments, directory, CPU, memory, GPUs
-  bool arguments = true;  ///< of the program, without what looks like a secret; only with metadata
-  std::string program;    ///< [WANDB_PROGRAM] empty: as it was called
-  bool git =
-      true;  ///< [WANDB_DISABLE_GIT=true: false] commit and remote of the working directory, or else of the program
-  std::string git_remote = "origin";  ///< [WANDB_GIT_REMOTE] its name
-  std::string git_commit;             ///< [WANDB_GIT_COMMIT] empty: from git's files
-  std::string git_remote_url;         ///< [WANDB_GIT_REMOTE_URL] likewise
-  /// What the program, or whoever starts it, writes its output to: what is in it is attached as output.log. Takt
-  /// redirects nothing. Empty: no output is attached.
+  bool arguments = true;  ///< program arguments, without likely secrets; only with metadata
+  std::string program;    ///< [WANDB_PROGRAM] empty: as invoked
+  /// [WANDB_DISABLE_GIT=true: false] Commit and remote of the working directory, or else of the program.
+  bool git = true;
+  std::string git_remote = "origin";  ///< [WANDB_GIT_REMOTE] name of the remote
+  std::string git_commit;             ///< [WANDB_GIT_COMMIT] empty: read from git's files
+  std::string git_remote_url;         ///< [WANDB_GIT_REMOTE_URL] empty: read from git's files
+  /// File that receives the program's output, written by the program or its launcher; attached as output.log. Takt
+  /// redirects no output. Empty: no output is attached.
   std::string output_log;
-  /// Called once when somebody presses "stop" at W&B, by a thread of Takt's, between two requests: set a flag that the
-  /// training loop looks at. It must neither wait nor call a Session. What it throws is reported. Empty: a line says
-  /// that nobody listens.
+  /// Called once if a user presses "stop" at W&B, on a Takt thread, between two requests. Set a flag that the training
+  /// loop checks. The callback must neither block nor call a Session. Exceptions are reported. Empty: the stop request
+  /// is only reported.
   std::function<void()> on_stop;
-  bool all_ranks = false;        ///< [TAKT_RANKS=all] a run for each rank, in one group, instead of rank 0 alone
-  bool files = true;             ///< attach summary.json, table.txt and trace.json at the end
-  std::string base_url;          ///< [WANDB_BASE_URL] of the server; empty: https://api.wandb.ai
-  std::string api_key;           ///< [WANDB_API_KEY, else netrc] empty: nothing is sent, files are written
-  std::string username;          ///< [WANDB_USERNAME] in whose name the key of a service writes
+  bool all_ranks = false;        ///< [TAKT_RANKS=all] one run per rank, in one group, instead of rank 0 alone
+  bool files = true;             ///< attach summary.json, table.txt and trace.json at the end of the run
+  std::string base_url;          ///< [WANDB_BASE_URL] server; empty: https://api.wandb.ai
+  std::string api_key;           ///< [WANDB_API_KEY, else netrc] empty: files are written and nothing is sent
+  std::string username;          ///< [WANDB_USERNAME] user for whom a service account's key writes
   std::string user_email;        ///< [WANDB_USER_EMAIL] likewise
-  std::string server_cert_path;  ///< [SSL_CERT_FILE] PEM file of the authorities to trust; empty: the system's
-  bool insecure_tls = false;     ///< [WANDB_INSECURE_DISABLE_SSL] the certificate is not looked at; wins
-  /// [WANDB_HTTP_TIMEOUT, in seconds] the most that a request may take.
+  std::string server_cert_path;  ///< [SSL_CERT_FILE] trusted CA certificates (PEM); empty: the system's
+  bool insecure_tls = false;     ///< [WANDB_INSECURE_DISABLE_SSL] skip verification; wins over server_cert_path
+  /// [WANDB_HTTP_TIMEOUT, in seconds] Maximum duration of a request.
   std::chrono::milliseconds request_timeout{30'000};
 
-  /// The defaults, changed by the environment. A WANDB_MODE that is not understood is reported, and counts as online.
-  /// So is a WANDB_RESUME, which is then unset.
+  /// Returns the defaults, changed by the environment. An invalid WANDB_MODE is reported and treated as online; an
+  /// invalid WANDB_RESUME is reported and treated as unset.
   TAKT_EXPORT static WandbOptions from_env();
 };
 
-/// Writes what a run records as W&B's own client does offline, which "wandb sync" uploads, and with a key sends it to
-/// the server meanwhile: docs/wandb.md. What is sent is read from what was written, so that a server that is away takes
-/// no memory. What the disk does not take is kept up to 8 MiB and written later; beyond, nothing more is written or
-/// sent, and one line says so.
+/// Writes a run's recorded data in the format of W&B's offline mode, which "wandb sync" uploads. With a key, also sends
+/// the data to the server during the run: docs/wandb.md. Sending reads the written files, so an unreachable server
+/// costs no memory. If the disk refuses data, up to 8 MiB are buffered and written later. If the buffer is full,
+/// writing and sending stop with one warning.
 class TAKT_EXPORT WandbExporter final : public Exporter {
  public:
-  /// \throws takt::Error for variables that W&B would not take, such as a key that is too short, saying what to do.
+  /// \throws takt::Error if W&B would reject the variables, such as a key that is too short; the message says how to
+  /// fix them.
   static WandbExporter from_env();
-  /// \throws takt::Error for options that W&B would not take. Faults of disk and network do not throw: they are
-  /// reported.
+  /// \throws takt::Error if W&B would reject the options. Disk and network errors do not throw: they are reported.
   explicit WandbExporter(const WandbOptions& options);
   ~WandbExporter() override;
   WandbExporter(WandbExporter&&) noexcept;
