@@ -22,7 +22,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-// At each place. An end takes about 64 bytes.
+// Limits on the collective ends kept per rank; one end takes about 64 bytes.
 constexpr std::size_t kEndsOfAllRanks = 1U << 18U;
 constexpr std::size_t kMinEnds = 64;
 constexpr std::size_t kMaxEnds = 4096;
@@ -48,17 +48,17 @@ std::string in_words(const AlignedRank& each) {
     return detail::format(
         "rank {}: clock aligned by answers to takt::mpi, within {}{}", number,
         detail::human_time(static_cast<double>(each.error_ns())),
-        alignment.clock.knows_drift() ? "" : "; its drift is not known: takt::mpi::reduce() reads it");
+        alignment.clock.knows_drift() ? "" : "; its drift is unknown: takt::mpi::reduce() measures it");
   }
   if (alignment.clock.is_known()) {
     return detail::format("rank {}: clock aligned by {} collectives ({}), within {}{}", number, alignment.ends,
                           detail::fit_end(detail::printable(alignment.path), 60),
                           detail::human_time(static_cast<double>(each.error_ns())),
-                          alignment.all_steps ? "" : "; of many steps, some were looked at");
+                          alignment.all_steps ? "" : "; based on a sample of the steps");
   }
-  const char* const why = alignment.path.empty() ? "no region of kind comm is in the steps of both"
-                                                 : "it takes 30 collectives that both have";
-  return detail::format("rank {}: clock not aligned with that of the first rank, and left as it says: {} ({} found)",
+  const char* const why =
+      alignment.path.empty() ? "no region of kind comm is in the steps of both" : "30 common collectives are needed";
+  return detail::format("rank {}: clock not aligned with that of the first rank, times are unadjusted: {} ({} found)",
                         number, why, alignment.ends);
 }
 
@@ -94,14 +94,14 @@ AlignedRanks read_aligned(const std::vector<RankDirectory>& directories, int ran
   AlignedRanks run;
   run.all = reader.report_not_read();
   if (!warning.empty()) { report_warnings({warning}); }
-  if (ranks.empty()) { throw rank < 0 ? Error("no rank of this run can be read") : no_such_rank(rank); }
+  if (ranks.empty()) { throw rank < 0 ? Error("no rank of this run is readable") : no_such_rank(rank); }
   report_warnings(read.warnings);
   run.missing = rank < 0 ? read.missing() : 0;
   const auto answered = align_by_answers(ranks);
   const detail::CollectiveEnds& first = ends[ranks.front().place];
   for (Rank& each : ranks) {
     AlignedRank& aligned = run.ranks.emplace_back();
-    // Ranks of one host have one clock: what is read of it, which is apart by chance, would only blur it.
+    // Ranks on one host share a clock: aligning them would only add error.
     aligned.is_common = run.ranks.size() == 1 || is_on_host_of(each, run.ranks.front().rank);
     const auto known = answered.find(static_cast<std::uint32_t>(each.snapshot.run.rank));
     aligned.by_answers = !aligned.is_common && known != answered.end();
@@ -120,7 +120,7 @@ void report_alignment(const AlignedRanks& run) {
     if (!each.is_common) { detail::print(stderr, "takt: {}\n", in_words(each)); }
   }
   if (run.missing != 0) {
-    detail::print(stderr, "takt: {} of {} ranks left no journal, and are not in it\n", run.missing,
+    detail::print(stderr, "takt: {} of {} ranks have no journal and are not included\n", run.missing,
                   run.missing + run.ranks.size());
   }
 }

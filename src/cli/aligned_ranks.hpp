@@ -15,32 +15,32 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// A rank whose times are told by the clock of the host of the job's first rank.
+/// A rank and the alignment of its times to the clock of the first rank's host.
 struct AlignedRank {
   Rank rank;
-  detail::RankAlignment alignment;  ///< its clock is not known of the first rank, and where it could not be aligned
-  bool by_answers = false;          ///< not by collectives: by what takt::mpi has read of the clocks
-  bool is_common = false;           ///< its host's clock is the one that counts
+  detail::RankAlignment alignment;  ///< its clock is unknown for the first rank, and if alignment failed
+  bool by_answers = false;          ///< aligned by clock readings of takt::mpi, not by collectives
+  bool is_common = false;           ///< its host's clock is the common one
 
-  /// In ns since 1970, of a time since the start of the rank's run. Where the clock is not known, by its own.
+  /// Converts ns since the start of the rank's run to ns since 1970 on the common clock; on its own clock if unaligned.
   std::int64_t common_ns(std::int64_t ns_of_run) const noexcept;
-  /// By how much that may be off at worst, from the start of the run to its end. 0 where the clock is not known.
+  /// Maximum error of common_ns() over the run, in ns. 0 if the clock is not aligned.
   std::int64_t error_ns() const noexcept;
 };
 
-/// The ranks of one run, the one with the lowest number first: its clock counts.
+/// Ranks of one run. The first one has the lowest number; its clock is the common one.
 struct AlignedRanks {
   std::vector<AlignedRank> ranks;
-  std::uint64_t missing = 0;  ///< without a journal
-  bool all = true;            ///< false: something was not readable
+  std::uint64_t missing = 0;  ///< ranks without a journal
+  bool all = true;            ///< false: some data was not readable
 };
 
-/// Reads the journals in these directories, of the newest run among them, and aligns the clocks. Remarks go to stderr.
-/// \param rank of this one alone; -1: of all.
-/// \throws takt::Error where none is readable, or the rank is not there.
+/// Reads the journals in these directories, of the latest run among them, and aligns the clocks. Warnings go to stderr.
+/// \param rank only this one; -1: all.
+/// \throws takt::Error if none is readable, or the rank does not exist.
 AlignedRanks read_aligned(const std::vector<RankDirectory>& directories, int rank = -1);
 
-/// Says on stderr how well each clock is aligned.
+/// Prints the quality of each clock's alignment to stderr.
 void report_alignment(const AlignedRanks& run);
 
 }  // namespace cli

@@ -12,15 +12,15 @@ namespace detail {
 namespace {
 
 constexpr double kPower = 0.95;
-constexpr double kUpperEnd = 0.841621;  // of what runs say of their scatter: one side, 80 %
-constexpr double kClearly = 0.999;      // faster, where few runs would not do for another answer
+constexpr double kUpperEnd = 0.841621;  // normal quantile: one-sided upper 80 % bound of the scatter
+constexpr double kClearly = 0.999;      // confidence for "faster" that needs no further runs
 
 /// Logarithms of one side, or of the ratios of pairs.
 struct Logs {
   double n = 0;
   double mean = 0;
   double between = 0;     // variance
-  double resolution = 0;  // likewise, of one of them
+  double resolution = 0;  // variance of one value's resolution
   double variance() const noexcept { return std::max(between, resolution); }
   double standard_error() const noexcept { return std::sqrt(variance() / n); }
 };
@@ -56,7 +56,7 @@ Logs ratios_of(const std::vector<RunFigure>& base, const std::vector<RunFigure>&
   return logs_of(values, mean_resolution(base) + mean_resolution(now));
 }
 
-/// By the upper end of the interval for a standard deviation, how many times the one that was measured: the chi square
+/// Returns the upper confidence bound of a standard deviation as a multiple of the measured one, from the chi-square
 /// quantile of Wilson and Hilferty (Abramowitz and Stegun 26.4.17).
 double upper_end(double degrees) noexcept {
   const double part = 2 / (9 * degrees);
@@ -64,13 +64,13 @@ double upper_end(double degrees) noexcept {
   return root <= 0.1 ? 30 : 1 / std::sqrt(root * root * root);
 }
 
-/// Standard errors between a threshold and a change that is found beyond it.
+/// Returns the number of standard errors between a threshold and a change that is detected beyond it.
 double errors_to_find(double degrees, double level) noexcept {
   return student_t_quantile((1 + level) / 2, degrees) + student_t_quantile(kPower, degrees);
 }
 
-/// Of freedom: of both scatters together where the sides have as many runs. Then that hardly errs more where one side
-/// scatters more, and finds far more with three runs. Else by Welch.
+/// Returns the degrees of freedom. With equal numbers of runs both scatters are pooled: that is hardly less accurate if
+/// one side scatters more, and detects far more with three runs. Otherwise uses Welch's formula.
 double degrees_of(const Logs& a, const Logs& b) noexcept {
   if (a.n == b.n) { return a.n + b.n - 2; }
   const double part_a = a.variance() / a.n;
@@ -79,7 +79,7 @@ double degrees_of(const Logs& a, const Logs& b) noexcept {
   return spread > 0 ? (part_a + part_b) * (part_a + part_b) / spread : a.n + b.n - 2;
 }
 
-/// What runs like those of a change would tell if there were more of them.
+/// Predicts the result of a change with more runs of the same kind.
 class MoreRuns {
  public:
   MoreRuns(const Change& change, const Gate& gate) noexcept
@@ -88,14 +88,14 @@ class MoreRuns {
         space_(std::log1p(2 * gate.threshold) - std::log1p(gate.threshold)),
         level_(change.level) {}
 
-  /// Whether twice the threshold would be found, and no change be passed.
+  /// Returns true if so many runs would detect twice the threshold and pass an unchanged side.
   bool enough(std::size_t runs) const noexcept {
     const auto n = static_cast<double>(runs);
     const double degrees = degrees_a_run_ * (n - 1);
     return errors_to_find(degrees, level_) * scatter_ * upper_end(degrees) / std::sqrt(n) <= space_;
   }
 
-  /// On each side; kMaxRunsNeeded + 1: more than that.
+  /// Returns the runs needed on each side; kMaxRunsNeeded + 1: more than that.
   std::size_t needed() const noexcept {
     std::size_t runs = kRunsForScatter;
     while (runs <= kMaxRunsNeeded && !enough(runs)) { ++runs; }
@@ -103,13 +103,13 @@ class MoreRuns {
   }
 
  private:
-  double scatter_;        // of which a standard error is left that shrinks with the root of the runs
-  double degrees_a_run_;  // 1 of pairs, up to 2 of sides
-  double space_;          // in logarithms; from no change to the threshold there is more
+  double scatter_;        // standard error times the root of the runs
+  double degrees_a_run_;  // 1 for pairs, up to 2 for sides
+  double space_;          // log distance from the threshold to twice it; no change is farther away
   double level_;
 };
 
-/// Where runs do not tell by how much runs differ without a change, and somebody who knows does.
+/// Judges by the user's noise if the runs do not show how much unchanged runs differ.
 GateAnswer judge_by_noise(const Change& change, const Gate& gate) {
   GateAnswer said;
   if (gate.noise < 0) { return said; }
@@ -168,7 +168,7 @@ GateAnswer judge(const Change& change, const Gate& gate) {
       std::expm1(std::log1p(gate.threshold) + errors_to_find(change.degrees, change.level) * change.standard_error);
   said.runs_needed = runs.needed();
   if (change.low > gate.threshold) { said.answer = Answer::regression; }
-  // What is clearly faster needs no more runs to be no slower.
+  // A clearly faster side passes without further runs.
   const double max = std::log1p(change.change) + student_t_quantile(kClearly, change.degrees) * change.standard_error;
   if (max < 0 || (change.high < gate.threshold && runs.enough(change.runs))) { said.answer = Answer::no_regression; }
   return said;

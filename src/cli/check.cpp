@@ -15,7 +15,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-/// Steps that the totals know, and of which there is no row. Of one that goes on, the newest come with the next period.
+/// Adds lines for steps that are in the totals but have no row. Not for an active run: its latest rows come later.
 void add_missing_steps(const Rank& rank, std::vector<std::string>& lines) {
   if (rank.ending == Ending::running) { return; }
   std::uint64_t missing = 0;
@@ -25,7 +25,7 @@ void add_missing_steps(const Rank& rank, std::vector<std::string>& lines) {
     all += each.steps;
   }
   if (missing == 0) { return; }
-  lines.push_back(detail::format("{} of {} steps, of which only the totals are there", detail::human_count(missing),
+  lines.push_back(detail::format("{} of {} steps, which are only in the totals", detail::human_count(missing),
                                  detail::human_count(all)));
   if (rank.steps.size() < 2) { return; }
   for (const SeriesSteps& each : rank.steps) {
@@ -35,21 +35,21 @@ void add_missing_steps(const Rank& rank, std::vector<std::string>& lines) {
   }
 }
 
-/// The journal was written once a minute, or not at all, when it was written last.
+/// Returns true if the journal, at its last write, was written only once a minute or not at all.
 bool was_short_of_space(const Rank& rank) {
   return std::any_of(rank.snapshot.losses.begin(), rank.snapshot.losses.end(),
                      [](const Loss& loss) { return loss.what == "not_in_journal"; });
 }
 
-/// What is not there that was recorded, as lines.
+/// Returns the lost data, as lines.
 std::vector<std::string> losses(const Rank& rank) {
   std::vector<std::string> lines = damages(rank);
   if (rank.ending == Ending::died || rank.ending == Ending::silent) {
     lines.emplace_back(was_short_of_space(rank)
-                           ? "what was recorded after the last period, which is up to a minute, as the disk, or the "
-                             "budget, was short: the process did not end by itself"
-                           : "what was recorded after the last period, which is at most one where the disk took it: "
-                             "the process did not end by itself");
+                           ? "data recorded after the last write, up to a minute, as disk space or the budget was "
+                             "short: the process did not end normally"
+                           : "data recorded after the last write, at most one period if the disk was available: the "
+                             "process did not end normally");
   }
   add_missing_steps(rank, lines);
   for (const Loss& loss : rank.snapshot.losses) {
@@ -67,7 +67,7 @@ bool check_one(const RankDirectory& directory) {
   }
   const std::vector<std::string> lines = losses(rank);
   detail::print(stdout, "{}: {}\n", detail::printable(directory.path()),
-                lines.empty() ? "whole, nothing lost" : "not whole");
+                lines.empty() ? "complete, nothing lost" : "incomplete");
   detail::print(stdout, "  segments: {}, {}; records: {}, of these steps: {}, metrics: {}\n", rank.segments,
                 detail::human_bytes(static_cast<double>(rank.bytes)), detail::human_count(rank.frames),
                 detail::human_count(rank.rows), detail::human_count(rank.metrics));

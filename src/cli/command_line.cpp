@@ -23,10 +23,11 @@ namespace {
 
 using CommandWords = std::vector<std::string>;
 
-constexpr const char* kAbout = "What runs that were timed with Takt have left in their directories.";
+constexpr const char* kAbout = "Inspect, compare and upload runs recorded with Takt.";
 constexpr const char* kStatus =
-    "Exit status: 0 fine, 1 nothing found, not readable or not whole, 2 wrong usage, 3 something is not delivered yet, "
-    "4 delivered, but the run has lost some. takt diff has its own: takt help diff.";
+    "Exit status: 0 success, 1 nothing found, unreadable or incomplete, 2 wrong usage, 3 some data is not delivered "
+    "yet, "
+    "4 delivered, but the run has dropped some data. takt diff has its own: takt help diff.";
 
 OptionText option_text(const CLI::Option& option) {
   OptionText text;
@@ -51,7 +52,7 @@ CommandText command_text(const CLI::App& app) {
   return text;
 }
 
-/// Without what is hidden.
+/// Returns the visible commands.
 CommandTree tree_of(const CLI::App& app) {
   CommandTree tree = {command_text(app), {}};
   const auto is_shown = [](const CLI::App* each) { return !each->get_name().empty() && !each->get_group().empty(); };
@@ -59,14 +60,14 @@ CommandTree tree_of(const CLI::App& app) {
   return tree;
 }
 
-/// `takt help COMMAND` is `takt COMMAND --help`.
+/// Adds `takt help COMMAND`, the same as `takt COMMAND --help`.
 void describe_help(CLI::App& app, Call& call) {
-  app.add_subcommand("help", "Tell the options of a command")
+  app.add_subcommand("help", "Show the options of a command")
       ->add_option("COMMAND", call.file, "Default: the list of all commands")
       ->type_name("COMMAND");
 }
 
-/// What packagers and shells ask for.
+/// Adds hidden commands for packagers and shells.
 void describe_hidden(CLI::App& app, Call& call) {
   CLI::App* const man = app.add_subcommand("man", "Print the man page: takt man | man -l -")->group("");
   man->callback([&] {
@@ -75,7 +76,7 @@ void describe_hidden(CLI::App& app, Call& call) {
       return 0;
     };
   });
-  CLI::App* const completion = app.add_subcommand("completion", "Print what completes commands in a shell")->group("");
+  CLI::App* const completion = app.add_subcommand("completion", "Print the completion script of a shell")->group("");
   completion->add_option("SHELL", call.shell, "bash: source <(takt completion bash)")
       ->required()
       ->type_name("bash|zsh|fish")
@@ -88,7 +89,7 @@ void describe_hidden(CLI::App& app, Call& call) {
   });
 }
 
-/// Says which command a misspelt `word` may be. Returns whether it did.
+/// Suggests a command for a misspelt `word`. Returns true if it did.
 bool report_nearest(const CLI::App& app, std::string_view word) {
   std::vector<std::string_view> known;
   std::string list;
@@ -98,12 +99,12 @@ bool report_nearest(const CLI::App& app, std::string_view word) {
   }
   if (word.substr(0, 1) == "-" || std::find(known.begin(), known.end(), word) != known.end()) { return false; }
   const std::string_view nearest = detail::nearest(word, known.data(), known.size());
-  detail::print(stderr, "takt: there is no command '{}'. Nearest: {}. There are:{}\n",
+  detail::print(stderr, "takt: unknown command '{}'. Nearest: {}. Commands:{}\n",
                 detail::fit(detail::printable(word), 60), nearest, list);
   return true;
 }
 
-/// Of takt diff: each run behind "--" gets the option --new, so that options may stand between them.
+/// For takt diff: puts --new before each run after "--", so that options may follow there.
 CommandWords name_new_side(const CommandWords& words, const CommandText& diff) {
   std::set<std::string> with_value;
   for (const OptionText& each : diff.options) {
@@ -122,10 +123,10 @@ CommandWords name_new_side(const CommandWords& words, const CommandText& diff) {
   return named;
 }
 
-/// Says what was asked about the arguments, or what is wrong with them. Returns the status.
+/// Prints the requested help, or the error in the arguments. Returns the exit status.
 int report_usage(const CLI::App& app, const CLI::ParseError& error, const CommandText* command) {
-  if (error.get_exit_code() != 0) {  // it repeats what it was given
-    detail::print(stderr, "takt: {}\ntakt help{} tells what there is\n", detail::printable_lines(error.what()),
+  if (error.get_exit_code() != 0) {  // the text repeats the arguments
+    detail::print(stderr, "takt: {}\nRun takt help{} for usage\n", detail::printable_lines(error.what()),
                   command == nullptr ? "" : " " + command->name);
     return kUsage;
   }
@@ -136,7 +137,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, const Comman
   return 0;
 }
 
-/// "help report" as "report --help".
+/// Turns "help report" into "report --help".
 CommandWords without_help_option(CommandWords words) {
   if (words.front() != "help") { return words; }
   words.erase(words.begin());
@@ -154,7 +155,7 @@ int run_command_line(std::vector<std::string> words) {
   describe_commands(app, call);
   describe_help(app, call);
   describe_hidden(app, call);
-  app.footer(kStatus);  // commands would have it, too, were it there before them
+  app.footer(kStatus);  // set last: later commands would inherit it
   const CommandTree tree = tree_of(app);
   if (words.empty()) {
     std::fputs(short_help(tree).c_str(), stderr);
@@ -166,7 +167,7 @@ int run_command_line(std::vector<std::string> words) {
   if (const CommandText* const diff = find_command(tree, "diff"); first == "diff") {
     words = name_new_side(words, *diff);
   }
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // the order that CLI11 expects
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
@@ -174,21 +175,20 @@ int run_command_line(std::vector<std::string> words) {
   }
   const int status = call.command();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
-  std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
+  std::fputs("takt: cannot write all output to the standard output; check whether the disk is full\n", stderr);
   return call.broken;
 }
 
 namespace {
 
 constexpr const char* kRuns =
-    "A run's directory, the directory of one of its ranks, or a directory of runs or a merged file, of which the "
-    "newest is "
-    "taken. Default: TAKT_DIR, or takt-runs";
+    "A run's directory, the directory of one of its ranks, or a directory of runs or a merged file (the latest run is "
+    "used). Default: TAKT_DIR, or takt-runs";
 constexpr const char* kUsualStatus =
-    "Exit status: 0 fine, 1 something was not readable, or there is nothing, 2 wrong usage.";
+    "Exit status: 0 success, 1 something is unreadable, or nothing was found, 2 wrong usage.";
 
-// A type name says what a value is, for people and completions: RUN, FILE, REGION; "a|b" are choices. What CLI11 would
-// add of its checks is left out.
+// Type names describe values for users and completions: RUN, FILE, REGION; "a|b" are choices. CLI11's descriptions of
+// its checks are suppressed.
 
 void add_runs(CLI::App* command, std::vector<std::string>& runs) {
   command->add_option("RUN", runs, kRuns)->type_name("RUN");
@@ -200,7 +200,7 @@ CLI::Option* add_rank(CLI::App* command, int& rank, const char* help) {
       ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""));
 }
 
-/// Of all that print tables.
+/// Adds the options of all commands that print tables.
 void add_drawn(CLI::App* command, ConsoleOptions& drawn) {
   const auto set = [&drawn](const std::string& word) {
     drawn.color = word == "always"  ? ConsoleOptions::Color::always
@@ -208,29 +208,29 @@ void add_drawn(CLI::App* command, ConsoleOptions& drawn) {
                                     : ConsoleOptions::Color::automatic;
   };
   command
-      ->add_option_function<std::string>("--color", set,
-                                         "Bold and dim lines; default: auto, by the terminal, NO_COLOR and TERM")
+      ->add_option_function<std::string>(
+          "--color", set, "Bold and dim lines; default: auto, depending on the terminal, NO_COLOR and TERM")
       ->type_name("auto|always|never")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
-  command->add_option("--width", drawn.width, "Columns of the page, 40 to 1000; default: as the terminal has")
+  command->add_option("--width", drawn.width, "Columns of the page, 40 to 1000; default: width of the terminal")
       ->type_name("N")
       ->check(CLI::Range(40, 1000).description(""));
 }
 
 void describe_report(CLI::App& app, Call& call) {
-  CLI::App* const report = app.add_subcommand("report", "Print the table of a run, and which rank makes others wait");
+  CLI::App* const report = app.add_subcommand("report", "Print the table of a run, and which rank the others wait for");
   report->footer(kUsualStatus);
   add_runs(report, call.runs);
   CLI::Option_group* const forms = report->add_option_group("Form", "instead of the table");
   forms->set_help_flag();
-  forms->add_flag("--json", call.json, "One JSON document: how each rank stands, and the totals");
+  forms->add_flag("--json", call.json, "One JSON document: the state of each rank, and the totals");
   forms->add_flag("--csv", call.csv, "CSV, a line for each path");
   forms->add_flag("--steps", call.steps, "CSV, a line for each step and path");
   forms->add_option("--html", call.which.file, "Write the page of the run, for a browser, to this file")
       ->type_name("FILE");
   forms->require_option(0, 1);
-  CLI::Option* const one = add_rank(report, call.which.rank, "The table of this rank alone");
-  report->add_flag("--per-rank", call.which.per_rank, "The table of each rank, too")->excludes(one);
+  CLI::Option* const one = add_rank(report, call.which.rank, "Only the table of this rank");
+  report->add_flag("--per-rank", call.which.per_rank, "Also the table of each rank")->excludes(one);
   add_drawn(report, call.which.drawn);
   report->callback([&call] {
     call.which.form = call.json                  ? ReportForm::json
@@ -243,53 +243,53 @@ void describe_report(CLI::App& app, Call& call) {
 }
 
 void describe_watch(CLI::App& app, Call& call) {
-  CLI::App* const watch = app.add_subcommand("watch", "Show the table of a run while it goes on");
+  CLI::App* const watch = app.add_subcommand("watch", "Show the table of a run while it is running");
   watch->footer(
-      "On a terminal the table takes the place of the one before; Ctrl-C leaves the last one. Elsewhere there is a "
-      "line of key=value pairs each time.\n"
-      "Exit status: 0 the run has ended, however, 1 nothing is readable, 2 wrong usage.");
+      "On a terminal each table replaces the previous one; Ctrl-C keeps the last one. Otherwise prints a line of "
+      "key=value pairs each time.\n"
+      "Exit status: 0 the run has ended (in any way), 1 nothing is readable, 2 wrong usage.");
   WatchOptions& options = call.watched;
   watch->add_option("RUN", call.run, kRuns)->type_name("RUN");
-  watch
-      ->add_option("--every", options.every_s, "How often; default: 2. Less often where it would keep the machine busy")
+  watch->add_option("--every", options.every_s, "Interval between tables; default: 2. Longer if a table takes long")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86'400.0).description(""));
-  watch->add_flag("--once", options.once, "Once, as the run is now");
-  watch->add_flag("--wait", options.wait, "Wait for a run that goes on, where there is none");
+  watch->add_flag("--once", options.once, "Print the current table once and exit");
+  watch->add_flag("--wait", options.wait, "Wait for a running run if there is none");
   add_drawn(watch, options.drawn);
   watch->callback([&call] { call.command = [&call] { return cli::watch(call.run, call.watched); }; });
 }
 
 void describe_check(CLI::App& app, Call& call) {
-  CLI::App* const check = app.add_subcommand("check", "Say what of a run is whole, and what is lost");
-  check->footer("Exit status: 0 all is whole and nothing is lost, 1 something is not, 2 wrong usage.");
+  CLI::App* const check = app.add_subcommand("check", "Check whether a run's data is complete, and list what is lost");
+  check->footer("Exit status: 0 complete and nothing lost, 1 incomplete or data lost, 2 wrong usage.");
   add_runs(check, call.runs);
   check->callback([&call] { call.command = [&call] { return cli::check(call.runs); }; });
 }
 
 void describe_sync(CLI::App& app, Call& call) {
   std::string names;
-  std::string notes = "Variables tell where to:\n";
+  std::string notes = "Variables that set the destination:\n";
   std::vector<std::string> known;
   for (const Destination& each : destinations()) {
     known.emplace_back(each.name);
     names += (names.empty() ? "" : "|") + known.back();
     notes += detail::format("  {}: {}\n", each.name, each.options);
   }
-  CLI::App* const sync = app.add_subcommand("sync", "Deliver to a tracker what has not been delivered");
+  CLI::App* const sync = app.add_subcommand("sync", "Deliver undelivered data to a tracker");
   sync->footer(notes +
-               "Exit status: 0 all is delivered, 1 not readable, or a setting that cannot work, 2 wrong usage, 3 "
-               "something remains, 4 all is delivered, but the run has lost some before.");
+               "Exit status: 0 all is delivered, 1 unreadable, or an invalid setting, 2 wrong usage, 3 some data "
+               "remains, 4 all is delivered, but the run had dropped some data before.");
   SyncOptions& options = call.options;
   add_runs(sync, call.runs);
-  sync->add_option("--to", options.to, "Where to; default: mantik where its variables are set, or else mlflow")
+  sync->add_option("--to", options.to, "Destination; default: mantik if its variables are set, else mlflow")
       ->type_name(names)
       ->check(CLI::IsMember(known).description(""));
-  sync->add_option("--patience", options.timeout_s, "Go on for so long while the server takes nothing; default: 60")
+  sync->add_option("--patience", options.timeout_s, "Time to keep trying while the server accepts nothing; default: 60")
       ->type_name("SECONDS")
       ->check(CLI::Range(0, 1'000'000).description(""));
-  sync->add_flag("--every-step", options.every_step, "A point for each step; for runs of which nothing was sent yet");
-  sync->add_flag("--all-ranks", options.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
+  sync->add_flag("--every-step", options.every_step,
+                 "A point for each step; only for runs of which nothing was sent yet");
+  sync->add_flag("--all-ranks", options.all_ranks, "A run for each rank; only for runs of which nothing was sent yet");
   sync->callback([&call] { call.command = [&call] { return cli::sync(call.runs, call.options); }; });
 }
 
@@ -297,19 +297,19 @@ void describe_scaling(CLI::App& app, Call& call) {
   CLI::App* const scaling = app.add_subcommand("scaling", "Compare runs of different sizes: speed-up and efficiency");
   scaling->footer(kUsualStatus);
   ScalingOptions& options = call.scaling;
-  scaling->add_option("RUN", options.runs, "The directories of two runs or more, each of another number of ranks")
+  scaling->add_option("RUN", options.runs, "The directories of two or more runs with different numbers of ranks")
       ->type_name("RUN")
       ->required();
   scaling
       ->add_option("--without-loader", options.without_loader,
-                   "Runs of the same sizes on data that is there already: tells the data stall")
+                   "Runs of the same sizes on data that is already in memory: shows the data stall")
       ->type_name("RUN");
   scaling
       ->add_option("--without-communication", options.without_communication,
-                   "Runs of the same sizes in which ranks do not communicate: tells what that costs")
+                   "Runs of the same sizes in which ranks do not communicate: shows the cost of communication")
       ->type_name("RUN");
-  CLI::Option* const weak =
-      scaling->add_flag("--weak", options.weak, "Each rank has the same work in all runs; default: as samples tell");
+  CLI::Option* const weak = scaling->add_flag(
+      "--weak", options.weak, "Each rank has the same work in all runs; default: detected from the samples");
   scaling->add_flag("--strong", options.strong, "All ranks together have the same work in all runs")->excludes(weak);
   CLI::Option* const json = scaling->add_flag("--json", call.json, "One JSON document instead of the table");
   scaling->add_flag("--csv", call.csv, "CSV, a line for each run")->excludes(json);
@@ -327,16 +327,16 @@ void describe_trace(CLI::App& app, Call& call) {
   trace->add_option("RUN", call.run, kRuns)->type_name("RUN");
   trace
       ->add_option("-o,--output", call.file,
-                   "The file to write; only a time line of Takt's is replaced. Default: <run id>.trace.json here")
+                   "The file to write; replaces only a time line written by Takt. Default: <run id>.trace.json here")
       ->type_name("FILE");
-  add_rank(trace, call.which.rank, "Of this rank alone; the default file is <run id>.rank-N.trace.json");
+  add_rank(trace, call.which.rank, "Only this rank; the default file is <run id>.rank-N.trace.json");
   trace->callback([&call] { call.command = [&call] { return cli::trace(call.run, call.file, call.which.rank); }; });
 }
 
 void describe_merge(CLI::App& app, Call& call) {
-  CLI::App* const merge = app.add_subcommand("merge", "Put ranks and runs into one file, which all commands read");
+  CLI::App* const merge = app.add_subcommand("merge", "Merge ranks and runs into one file that all commands can read");
   merge->footer(kUsualStatus);
-  merge->add_option("RUN", call.runs, "Directories of runs or of ranks, of which all are taken, and merged files")
+  merge->add_option("RUN", call.runs, "Directories of runs or ranks, and merged files; all runs in them are merged")
       ->type_name("RUN")
       ->required();
   merge->add_option("-o,--output", call.file, "The file to write, a tar file")->type_name("FILE")->required();
@@ -345,42 +345,40 @@ void describe_merge(CLI::App& app, Call& call) {
 }
 
 void describe_ls(CLI::App& app, Call& call) {
-  CLI::App* const ls = app.add_subcommand("ls", "List the runs in a directory, the newest first");
+  CLI::App* const ls = app.add_subcommand("ls", "List the runs in a directory, newest first");
   ls->footer(kUsualStatus);
   LsOptions& options = call.listed;
   ls->add_option("DIR", call.run, "A directory of runs. Default: TAKT_DIR, or takt-runs")->type_name("DIR");
   ls->add_flag("--json", options.json, "One JSON document");
-  ls->add_option("--name", options.name, "Runs of this name alone; * and ? stand for other letters")
-      ->type_name("PATTERN");
+  ls->add_option("--name", options.name, "Only runs with this name; * and ? are wildcards")->type_name("PATTERN");
   const auto add = [&](const char* option, std::vector<std::string>& into, const char* help) {
     ls->add_option(option, into, help)->allow_extra_args(false)->type_name("KEY[=PATTERN]");
   };
-  add("--param", options.params,
-      "Runs that have this parameter, with this value where you give one; again for another");
-  add("--tag", options.tags, "The same of tags");
+  add("--param", options.params, "Only runs with this parameter (and value, if given); may be repeated");
+  add("--tag", options.tags, "Only runs with this tag (and value, if given); may be repeated");
   add_drawn(ls, options.drawn);
   ls->callback([&call] { call.command = [&call] { return cli::ls(call.run, call.listed); }; });
 }
 
 void describe_diff(CLI::App& app, Call& call) {
-  CLI::App* const diff = app.add_subcommand("diff", "Compare runs: takt diff BASE... -- NEW...; can be a gate");
-  diff->footer("Exit status: 0 no regression, or no gate, 1 regression, 2 not compared, 3 the runs do not tell.");
+  CLI::App* const diff = app.add_subcommand("diff", "Compare runs: takt diff BASE... -- NEW...; can be used as a gate");
+  diff->footer("Exit status: 0 no regression, or no gate, 1 regression, 2 not compared, 3 inconclusive.");
   DiffOptions& options = call.compared;
-  diff->add_option("BASE", call.runs, "Runs, or directories of runs, of which all are taken")->type_name("RUN");
-  diff->add_option("--new", options.now, "The same of the new side; -- means the same")->type_name("RUN");
-  diff->add_option("--fail-on", options.fail_on, "The gate: what may take no more than so much longer, such as 2%")
+  diff->add_option("BASE", call.runs, "Runs, or directories of runs (all runs in them are used)")->type_name("RUN");
+  diff->add_option("--new", options.now, "Runs of the new side; runs after -- have the same meaning")->type_name("RUN");
+  diff->add_option("--fail-on", options.fail_on, "The gate: maximum allowed slowdown, such as 2%")
       ->type_name("PERCENT");
-  diff->add_option("--region", options.regions, "What the gate judges; default: the step; again for another region")
+  diff->add_option("--region", options.regions, "Region that the gate judges; default: the step; may be repeated")
       ->allow_extra_args(false)
       ->type_name("REGION");
   diff->add_option("--on", options.statistic,
-                   "Statistic of step times that is judged; default: p25, which stalls do not move")
+                   "Statistic of step times that the gate judges; default: p25, which stalls do not affect")
       ->check(CLI::IsMember({"p25", "p50", "mean", "p95", "throughput"}))
       ->type_name("STATISTIC");
   diff->add_option("--noise", options.noise,
-                   "By so much two runs without a change differ at most; for fewer than three, or not run in turn")
+                   "Maximum difference of two unchanged runs; needed for fewer than three runs, or runs not in turn")
       ->type_name("PERCENT");
-  diff->add_option("--reason", options.reason, "Why runs are compared that differ in ranks or regions")
+  diff->add_option("--reason", options.reason, "Reason to compare runs that differ in ranks or regions")
       ->type_name("WHY");
   CLI::Option* const json = diff->add_flag("--json", options.json, "One JSON document");
   diff->add_flag("--markdown", options.markdown, "Markdown, for a merge request")->excludes(json);
@@ -395,7 +393,7 @@ void describe_diff(CLI::App& app, Call& call) {
 
 void describe_predict_check(CLI::App& app, Call& call) {
   CLI::App* const check =
-      app.add_subcommand("predict-check", "Set what was predicted of models beside what a run has measured");
+      app.add_subcommand("predict-check", "Compare predictions of models with the measurements of a run");
   check->footer(kUsualStatus);
   PredictOptions& options = call.predicted;
   check->add_option("PREDICTIONS", options.file, "CSV with the columns name, and latency_ms, memory_mb or energy_j")

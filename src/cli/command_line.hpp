@@ -13,8 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Does what `words`, those behind the program's name, ask for, and returns the exit status.
-/// \throws std::exception for what the user has to change.
+/// Runs the command in `words`, the arguments after the program's name, and returns the exit status.
+/// \throws std::exception for errors that the user must fix.
 int run_command_line(std::vector<std::string> words);
 
 }  // namespace cli
@@ -27,7 +27,7 @@ class App;
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// What was asked for.
+/// Parsed command line.
 struct Call {
   std::vector<std::string> runs;
   std::string run;
@@ -44,11 +44,11 @@ struct Call {
   LsOptions listed;
   DiffOptions compared;
   PredictOptions predicted;
-  int broken = kBroken;  ///< where stdout does not take all
+  int broken = kBroken;  ///< exit status if stdout cannot take all output
   std::function<int()> command;
 };
 
-/// Describes all commands, each of which becomes `call.command` where it is the one. `call` outlives the parsing.
+/// Describes all commands; parsing sets `call.command` to the chosen one. `call` must outlive the parsing.
 void describe_commands(CLI::App& app, Call& call);
 
 }  // namespace cli

@@ -12,55 +12,55 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-// Exit statuses, beside 0: fine.
-constexpr int kBroken = 1;   ///< nothing there, not readable or not whole: calling again does not help
+// Exit statuses besides 0 (success).
+constexpr int kBroken = 1;   ///< nothing found, unreadable or incomplete: calling again does not help
 constexpr int kUsage = 2;    ///< wrong options
-constexpr int kRemains = 3;  ///< something is still to be delivered
-constexpr int kLossy = 4;    ///< what can be delivered is, but some was lost before, or is refused for good
+constexpr int kRemains = 3;  ///< some data is still to be delivered
+constexpr int kLossy = 4;    ///< all possible data is delivered, but some was dropped before or is refused
 
 enum class ReportForm { table, json, csv, steps, html };
 
 struct ReportOptions {
   ReportForm form = ReportForm::table;
-  std::string file;       ///< of the form html: where it goes
-  int rank = -1;          ///< of this one alone; -1: of all
-  bool per_rank = false;  ///< of each rank, too
+  std::string file;       ///< output file of the form html
+  int rank = -1;          ///< only this rank; -1: all ranks
+  bool per_rank = false;  ///< also each rank
   std::string columns;    ///< as TableForm::columns
-  ConsoleOptions drawn;   ///< how tables are, here as below
+  ConsoleOptions drawn;   ///< layout of tables, as below
 };
 
-/// `takt report`: prints what the runs say. Each of these returns the exit status.
-/// \throws takt::Error for what the user has to change.
+/// Implements `takt report`: prints the runs. Each of these functions returns the exit status.
+/// \throws takt::Error for errors that the user must fix.
 int report(const std::vector<std::string>& runs, const ReportOptions& options);
 
 struct WatchOptions {
-  double every_s = 2;  ///< between two pictures or lines, or longer where they take long
+  double every_s = 2;  ///< seconds between outputs; longer if they take long
   bool once = false;
-  bool wait = false;  ///< for a run, where there is none that goes on
+  bool wait = false;  ///< wait for an active run if there is none
   ConsoleOptions drawn;
 };
 
-/// `takt watch`: shows a run while it goes on.
+/// Implements `takt watch`: shows a run while it is active.
 int watch(const std::string& run, const WatchOptions& options);
 
-/// `takt check`: prints what is whole and what is lost.
+/// Implements `takt check`: prints which data is complete and which is lost.
 int check(const std::vector<std::string>& runs);
 
 struct SyncOptions {
-  bool every_step = false;  ///< as of MlflowOptions; for runs of which nothing was sent yet
+  bool every_step = false;  ///< like MlflowOptions; for runs of which nothing was sent yet
   bool all_ranks = false;
-  int timeout_s = 60;  ///< without an answer that takes something
-  std::string to;      ///< the name of a destination; empty: mlflow or mantik, as the variables say
+  int timeout_s = 60;  ///< maximum time without accepted data, in s
+  std::string to;      ///< name of a destination; empty: mlflow or mantik, depending on the variables
 };
 
-/// `takt sync`: delivers what has not been delivered.
+/// Implements `takt sync`: delivers undelivered data.
 int sync(const std::vector<std::string>& runs, const SyncOptions& options);
 
 enum class ScalingForm { table, json, csv };
 
 struct ScalingOptions {
   std::vector<std::string> runs;
-  std::vector<std::string> without_loader;         ///< of the same sizes
+  std::vector<std::string> without_loader;         ///< runs of the same sizes
   std::vector<std::string> without_communication;  ///< likewise
   bool weak = false;
   bool strong = false;
@@ -68,62 +68,61 @@ struct ScalingOptions {
   ConsoleOptions drawn;
 };
 
-/// `takt scaling`: prints what more ranks bring, and what keeps them from bringing more.
+/// Implements `takt scaling`: prints the effect of more ranks, and its limits.
 int scaling(const ScalingOptions& options);
 
-/// `takt trace`: writes a time line of all ranks by one clock, or of this one alone; -1: of all.
-/// \param file as of trace_file().
+/// Implements `takt trace`: writes a time line of all ranks on one clock, or of one rank; -1: all.
+/// \param file see trace_file().
 int trace(const std::string& run, const std::string& file, int rank);
 
-/// `takt merge`: puts the ranks of these directories, directories of runs and merged files into one file. An existing
-/// one is
-/// replaced with `force`, where it is a merged file.
+/// Implements `takt merge`: puts ranks' directories, runs' directories and merged files into one file. With `force`,
+/// replaces an existing merged file.
 int merge(const std::vector<std::string>& directories, const std::string& file, bool force);
 
 struct LsOptions {
   bool json = false;
-  std::string name;                 ///< a pattern as of the shell; empty: any
-  std::vector<std::string> params;  ///< "key" or "key=pattern", all of which a run has to have
+  std::string name;                 ///< a shell pattern; empty: any
+  std::vector<std::string> params;  ///< "key" or "key=pattern"; a run must match all of them
   std::vector<std::string> tags;    ///< likewise
   ConsoleOptions drawn;
 };
 
-/// `takt ls`: prints a line for each run in `directory`, the newest first. Empty: in the directory where runs go.
+/// Implements `takt ls`: prints a line for each run in `directory`, newest first. Empty: the default directory of runs.
 int ls(const std::string& directory, const LsOptions& options);
 
 struct DiffOptions {
   std::vector<std::string> now;      ///< directories of the new side
   std::string fail_on;               ///< "2%"; empty: no gate
-  std::vector<std::string> regions;  ///< of the gate; empty: the step
-  std::string statistic;             ///< "mean" and the like; empty: the usual one
-  std::string noise;                 ///< "3%"; empty: not known
-  std::string reason;                ///< why sides that should not be compared are
+  std::vector<std::string> regions;  ///< regions of the gate; empty: the step
+  std::string statistic;             ///< "mean" and the like; empty: the default
+  std::string noise;                 ///< "3%"; empty: unknown
+  std::string reason;                ///< why sides with obstacles are compared
   bool json = false;
   bool markdown = false;
-  std::string html;  ///< the file that gets the page of the comparison; empty: none
+  std::string html;  ///< file for the page of the comparison; empty: none
   ConsoleOptions drawn;
 };
 
-/// `takt diff`: compares runs. Returns 0, 1 for a regression, kUsage for whatever kept it from comparing, or 3 where
-/// the runs do not tell.
+/// Implements `takt diff`: compares runs. Returns 0, 1 for a regression, kUsage if they cannot be compared, or 3 if the
+/// runs are inconclusive.
 int diff(const std::vector<std::string>& base, const DiffOptions& options);
 
 struct PredictOptions {
-  std::string file;  ///< the predictions
+  std::string file;  ///< file of predictions
   std::string run;
   bool json = false;
   ConsoleOptions drawn;
 };
 
-/// `takt predict-check`: sets what was predicted of models beside what a run has measured.
+/// Implements `takt predict-check`: compares predictions of models with the measurements of a run.
 int predict_check(const PredictOptions& options);
 
-/// What the user is told of an error. One of the standard library's names no cure: where memory lacks, this does.
-/// \return as long as `error` lives. Needs no memory.
+/// Returns the message for an error. Errors of the standard library lack a cure; for out of memory this adds one.
+/// \return valid while `error` lives. Needs no memory.
 const char* failure_text(const std::exception& error) noexcept;
 
-/// Writes a page, which appears under its name when it is whole.
-/// \throws takt::Error where it cannot be written.
+/// Writes a page; the file appears when it is complete.
+/// \throws takt::Error if it cannot be written.
 void write_page_file(const std::string& file, const std::string& page);
 
 }  // namespace cli

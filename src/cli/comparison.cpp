@@ -16,7 +16,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr double kErrors = 0.05;  // in 100 comparisons without a change, over all regions together
+constexpr double kErrors = 0.05;  // share of comparisons without a change in which any region is significant
 
 using Side = std::vector<ComparedRun>;
 
@@ -29,7 +29,7 @@ constexpr NamedFigure kFigures[] = {{"p25", &RunRegion::p25},   {"p50", &RunRegi
                                     {"mean", &RunRegion::mean}, {"p95", &RunRegion::p95},
                                     {"p99", &RunRegion::p99},   {"device_mean", &RunRegion::device_mean}};
 
-/// The figure of each run; empty where one of them has none.
+/// Returns the figure of each run; empty if a run lacks it.
 template <class Figure>
 std::vector<RunFigure> figures_of(const Side& runs, Figure figure) {
   std::vector<RunFigure> figures;
@@ -46,7 +46,7 @@ double geometric_mean(const std::vector<RunFigure>& figures) {
   return std::exp(sum / static_cast<double>(figures.size()));
 }
 
-/// A base run and a new run that ran one right after the other, as ABBA or ABAB has them; empty: not all did.
+/// Returns pairs of a base run and a new run that ran one right after the other (ABBA, ABAB); empty unless all did.
 RunPairs pairs_of(const Side& base, const Side& now) {
   struct Start {
     std::int64_t unix_ns;
@@ -85,7 +85,7 @@ auto of_region(const std::string& path, const NamedFigure& figure) {
   };
 }
 
-/// The two sides, and how their runs are compared.
+/// The two sides and the way to compare their runs.
 class Sides {
  public:
   Sides(const Side& base, const Side& now, const RunPairs& pairs, Statistic statistic)
@@ -99,7 +99,7 @@ class Sides {
     into.push_back({name, geometric_mean(before), geometric_mean(after), change_of(before, after, pairs_)});
   }
 
-  /// Without figures where not all runs have the one that decides, or some have it of steps and others of calls.
+  /// Returns a region without figures if a run lacks the deciding one, or if runs mix times of steps and of calls.
   ComparedRegion region(const std::string& path) const {
     ComparedRegion region;
     region.path = path;
@@ -119,7 +119,7 @@ class Sides {
     return region;
   }
 
-  /// Of the figure that decides. REQUIRES: region() has figures.
+  /// Returns the change of the deciding figure. REQUIRES: region() has figures.
   Change change(const std::string& path, double level) const {
     const std::string deciding = deciding_name(path);
     const auto of = [&](auto figure) {
@@ -143,8 +143,8 @@ class Sides {
   Statistic statistic_;
 };
 
-/// By Bonferroni: of all regions together one is marked by chance in 5 of 100 comparisons. Where the sides did not run
-/// in turn nothing is: what the machine did meanwhile may be the change.
+/// Classifies regions with a Bonferroni correction: in 5 of 100 comparisons some region is significant by chance. If
+/// the sides did not run in turn, none is: the machine may have changed.
 void mark_regions(const Sides& sides, Comparison& comparison) {
   if (!comparison.in_turn) { return; }
   const double level = 1 - kErrors / static_cast<double>(std::max<std::size_t>(comparison.regions.size(), 1));
@@ -155,8 +155,8 @@ void mark_regions(const Sides& sides, Comparison& comparison) {
   }
 }
 
-/// What the statistic is blind to: a few steps of many became slower or quicker. The intervals do not overlap, so that
-/// not all steps changed alike.
+/// Adds a finding if only a few steps became slower or faster, which the statistic does not show. The intervals do not
+/// overlap, so not all steps changed alike.
 void add_few_steps(Comparison& comparison) {
   if (!comparison.in_turn || comparison.regions.empty() || comparison.regions.front().path != kStepRegion) { return; }
   const std::vector<ComparedFigure>& figures = comparison.regions.front().figures;
@@ -179,7 +179,7 @@ void add_few_steps(Comparison& comparison) {
                                  {}});
 }
 
-/// The worst answer is that of all. A region that is not there to be compared is no pass.
+/// Judges all gates; the worst answer counts. A region that cannot be compared does not pass.
 void ask_gates(const Sides& sides, const ComparisonOptions& options, Comparison& comparison) {
   const std::vector<std::string> gates =
       options.regions.empty() ? std::vector<std::string>{kStepRegion} : options.regions;
@@ -196,7 +196,7 @@ void ask_gates(const Sides& sides, const ComparisonOptions& options, Comparison&
       comparison.findings.push_back(
           {"gate_without_region",
            fit_end(printable(path), 80) +
-               " cannot be judged: not all runs have times of it after warm-up, or not of one kind",
+               " cannot be judged: some runs lack its times after warm-up, or the times are of different kinds",
            {},
            {}});
       continue;
@@ -260,7 +260,7 @@ namespace {
 using Runs = std::vector<ComparedRun>;
 using Values = std::set<std::string>;
 
-constexpr double kOtherCalls = 0.01;  // so much calls a step differ by where that is no accident of the last step
+constexpr double kOtherCalls = 0.01;  // relative difference in calls a step beyond the effect of the last step
 constexpr std::size_t kMaxValues = 3;
 
 std::string shown_name(const std::string& text) { return fit_end(printable(text), 80); }
@@ -297,7 +297,7 @@ Values paths_of(const Runs& base, const Runs& now) {
   return paths;
 }
 
-/// Missing and new regions alone: those that all runs of one side have, and none of the other.
+/// Adds missing and new regions: those in all runs of one side and in none of the other.
 void add_one_sided(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
   for (const std::string& path : paths_of(base, now)) {
     const std::size_t before = runs_with(base, path);
@@ -350,8 +350,8 @@ void add_shared_names(const Runs& base, const Runs& now, std::vector<Finding>& f
     }
     if (max == 1) { continue; }
     findings.push_back({"shared_name",
-                        shown_name(path) + " is what " + std::to_string(max) +
-                            " regions are called, which differ in kind or in their keys: their calls count together",
+                        shown_name(path) + " is the name of " + std::to_string(max) +
+                            " regions with different kinds or keys: their calls are counted together",
                         {{"regions", static_cast<double>(max), ""}},
                         {}});
   }
@@ -361,8 +361,9 @@ void add_unlike_times(const Runs& base, const Runs& now, std::vector<Finding>& f
   for (const std::string& path : paths_of(base, now)) {
     if (!has_unlike_times(base, now, path)) { continue; }
     findings.push_back({"unlike_times",
-                        shown_name(path) + " is not compared: some runs have its time in each step, others that of its "
-                                           "calls alone, as every() leaves calls out or it has no column",
+                        shown_name(path) +
+                            " is not compared: some runs have its time in each step, others only that of "
+                            "its calls, as every() skips calls or it has no column",
                         {},
                         {}});
   }
@@ -378,7 +379,7 @@ void add_other_items(const Runs& base, const Runs& now, std::vector<Finding>& fi
   const double after = mean_items(now);
   if (std::fabs(after - before) <= kOtherCalls * std::max(before, after)) { return; }
   const std::string sentence = "a step has " + short_number(after) + " items, and had " + short_number(before) +
-                               (before > 0 && after > 0 ? ": samples/s compare, times of a step do not" : "");
+                               (before > 0 && after > 0 ? ": compare samples/s, not the times of a step" : "");
   findings.push_back(
       {"other_items", sentence, {{"base_items_a_step", before, "items"}, {"new_items_a_step", after, "items"}}, {}});
 }
@@ -392,7 +393,7 @@ void add_losses(const Runs& base, const Runs& now, std::vector<Finding>& finding
     for (const auto& [what, count] : run.losses) { all[what].second += count; }
   }
   for (const auto& [what, counts] : all) {
-    const std::string sentence = "lost, in all runs of a side: " + human_count(counts.second) + " x " +
+    const std::string sentence = "dropped, in all runs of a side: " + human_count(counts.second) + " x " +
                                  shown_name(what) + " in new runs, " + human_count(counts.first) + " in base runs";
     findings.push_back({"losses",
                         sentence,
@@ -402,20 +403,20 @@ void add_losses(const Runs& base, const Runs& now, std::vector<Finding>& finding
   }
 }
 
-/// What the machine did between the sides looks like a change of the program.
+/// Adds a finding if the order of runs makes a change of the machine look like one of the program.
 void add_order(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
   if (in_turn(base, now)) { return; }
   findings.push_back(
       {"not_in_turn",
-       "all runs of one side began before those of the other: if the machine changed its speed meanwhile, "
-       "that is in the change, too; run the sides in turn",
+       "all runs of one side started before those of the other: a change of the machine's speed meanwhile "
+       "is part of the change; run the sides in turn",
        {},
        {}});
 }
 
-/// The time that a run waited for a processor is in its figures, and is not the code's.
+/// Adds a finding if runs waited for a processor: that time is in the figures but is not due to the code.
 void add_contended(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
-  constexpr double kMinShare = 0.05;  // from which on the report of one run tells of it, too
+  constexpr double kMinShare = 0.05;  // minimum share; the report of one run uses the same
   std::size_t contended = 0;
   double max = 0;
   for (const Runs* side : {&base, &now}) {
@@ -428,7 +429,7 @@ void add_contended(const Runs& base, const Runs& now, std::vector<Finding>& find
   findings.push_back({"contended",
                       "in " + std::to_string(contended) + " of " + std::to_string(base.size() + now.size()) +
                           " runs the thread of the Session waited for a processor, for up to " + percent(max, 1) +
-                          " of the run: what kept the machine busy counts as change",
+                          " of the run: other load on the machine is part of the change",
                       {{"most_waited", max, ""}},
                       {}});
 }
@@ -441,7 +442,7 @@ void add_states(const Runs& runs, std::vector<Finding>& findings) {
   }
 }
 
-/// Of such a run the slowest rank may be what lacks.
+/// Adds runs without a journal of all ranks: a missing rank may be the slowest one.
 void add_missing_ranks(const Runs& runs, std::vector<Finding>& findings) {
   for (const ComparedRun& run : runs) {
     if (run.ranks >= run.world_size) { continue; }
@@ -466,8 +467,8 @@ std::vector<Finding> obstacles_of(const std::vector<ComparedRun>& base, const st
   const Values steps_after = values_of(now, step);
   if (steps_before.size() != 1 || steps_before != steps_after) {
     obstacles.push_back({"other_step",
-                         "what counts as the step is not the same Batch in all runs: " + list_of(steps_before) +
-                             " in base runs, " + list_of(steps_after) + " in new runs",
+                         "the step is not the same Batch in all runs: " + list_of(steps_before) + " in base runs, " +
+                             list_of(steps_after) + " in new runs",
                          {},
                          {}});
   }

@@ -19,15 +19,14 @@ namespace cli {
 
 #ifndef TAKT_CLI_HAS_MLFLOW
 SyncDirectory open_mlflow(const SyncOptions& /*wishes*/) {
-  throw Error("this takt was built without MLflow; build it where libcurl is found, with TAKT_WITH_MLFLOW=ON");
+  throw Error("this takt was built without MLflow; build it with libcurl and TAKT_WITH_MLFLOW=ON");
 }
 #endif
 
 const std::vector<Destination>& destinations() {
   static const std::vector<Destination> all = {
       {"mlflow", "MLFLOW_TRACKING_URI and the other variables of MLflow's client", &open_mlflow},
-      {"mantik", "MANTIK_USERNAME and MANTIK_PASSWORD; where they are set and --to is not, it is the default",
-       &open_mlflow},
+      {"mantik", "MANTIK_USERNAME and MANTIK_PASSWORD; the default if they are set and --to is not", &open_mlflow},
       {"wandb",
        "WANDB_API_KEY and the other variables of W&B's client; without a key its log is written, for wandb sync",
        &open_wandb},
@@ -58,11 +57,11 @@ std::uint64_t size_of(const detail::DirectoryFiles& directory, const std::string
   return directory.look(name, status) && S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-/// All of the journal as a new file, which takes the place of the one that may be there.
+/// Writes the whole journal as a new file, which replaces an existing one.
 Synced write_events(DirectoryTurn& turn, const std::shared_ptr<const detail::DirectoryFiles>& target, bool every_step) {
   const std::string name = detail::tensorboard_file(turn.run(), every_step);
   detail::TensorboardRun events(every_step);
-  target->remove(kUnderWay);  // of a process that was killed
+  target->remove(kUnderWay);  // left by a killed process
   if (!events.create(target, kUnderWay, turn.run())) {
     throw Error(detail::tensorboard_error("make", target->path(kUnderWay), errno));
   }
@@ -72,8 +71,7 @@ Synced write_events(DirectoryTurn& turn, const std::shared_ptr<const detail::Dir
   const std::string path = target->path(name);
   const std::uint64_t before = size_of(*target, name);
   const bool whole = reading.whole && events.sync();
-  // The same values take the same bytes. Who reads the file that is there would not notice that another one took its
-  // place.
+  // Equal values need equal bytes. Readers of the existing file would not notice its replacement.
   const bool is_more = whole && events.bytes() > before;
   const bool placed = is_more && target->rename(kUnderWay, name);
   const int why = errno;
@@ -81,12 +79,11 @@ Synced write_events(DirectoryTurn& turn, const std::shared_ptr<const detail::Dir
   if (turn.is_lost()) { return {kRemains, turn.problem(), ""}; }
   if (!whole || (is_more && !placed)) { throw Error(detail::tensorboard_error("write", path, why)); }
   if (events.bytes() < before) {
-    return {kLossy, path + " has more than the journal, and stays as it is; remove it to have what the journal has",
-            ""};
+    return {kLossy, path + " has more data than the journal and is kept; remove it to write the journal's data", ""};
   }
   const std::string values = detail::format("{} values are in {}", detail::human_count(events.values()), path);
   return reading.ended ? Synced{0, values, turn.job_warning()}
-                       : Synced{kRemains, values + " so far; the run goes on", turn.job_warning()};
+                       : Synced{kRemains, values + " so far; the run is still running", turn.job_warning()};
 }
 
 Synced sync_events(const std::string& directory, const TensorboardOptions& options) {
@@ -97,7 +94,7 @@ Synced sync_events(const std::string& directory, const TensorboardOptions& optio
   std::string error;
   const auto target = detail::tensorboard_directory(options.directory, turn.run(), *turn.files(), error);
   if (!error.empty()) { throw Error(error); }
-  // As the file was begun, if it was.
+  // Continues with the options of an existing file.
   bool every_step = options.every_step;
   for (const bool each : {false, true}) {
     if (target->may_exist(detail::tensorboard_file(turn.run(), each))) { every_step = each; }

@@ -12,33 +12,33 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// What came of the delivery of one directory, in words.
+/// Result of the delivery of one directory.
 struct Synced {
   int status = 0;
   std::string words;
-  std::string warning;  ///< what else is to be said of it; mostly empty
+  std::string warning;  ///< further warning; usually empty
 };
 
-/// Delivers the directory of one rank, and tells the watcher how far it is.
-/// \throws takt::Error for what the user has to change.
+/// Delivers one rank's directory and reports progress to the watcher.
+/// \throws takt::Error for errors that the user must fix.
 using SyncDirectory = std::function<Synced(const std::string& directory, const Watcher& watch)>;
 
-/// Where `takt sync` delivers to.
+/// A destination of `takt sync`.
 struct Destination {
-  const char* name;     ///< that --to takes
-  const char* options;  ///< which variables say where it is, and who asks; for people
-  /// Reads these variables. `wishes` come before them.
-  /// \throws takt::Error for what cannot work for any directory.
+  const char* name;     ///< value of --to
+  const char* options;  ///< variables that set it, for --help
+  /// Reads these variables; `options` take precedence.
+  /// \throws takt::Error for settings that cannot work for any directory.
   SyncDirectory (*open)(const SyncOptions& options);
 };
 
-/// All of them; the first one where no other is wished. Any thread.
+/// Returns all destinations; the first one is the default. Any thread.
 const std::vector<Destination>& destinations();
 
-/// The status of `takt sync` for a directory of which no more is known.
+/// Maps the outcome of a directory to the status of `takt sync`.
 int status_of(Outcome outcome) noexcept;
 
-// Of the table. Each is defined in the file of its destination.
+// Entries of the table; each is defined in the file of its destination.
 SyncDirectory open_mlflow(const SyncOptions& options);
 SyncDirectory open_wandb(const SyncOptions& options);
 SyncDirectory open_tensorboard(const SyncOptions& options);

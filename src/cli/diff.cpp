@@ -37,26 +37,26 @@ namespace {
 constexpr int kRegression = 1;
 constexpr int kInconclusive = 3;
 
-/// "2%" or "2 %", as a share.
-/// \throws takt::Error for anything else.
+/// Parses "2%" or "2 %" as a share.
+/// \throws takt::Error for other texts.
 double share_from(const std::string& text, const char* option) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   std::string rest(end);
   rest.erase(std::remove(rest.begin(), rest.end(), ' '), rest.end());
   if (end == text.c_str() || rest != "%" || !std::isfinite(value) || value < 0 || value > 1000) {
-    throw Error(detail::format("{} {} is no share; write it in percent, such as {} 2%", option, detail::printable(text),
-                               option));
+    throw Error(
+        detail::format("{} {} is not a percentage; write it as {} 2%", option, detail::printable(text), option));
   }
   return value / 100;
 }
 
 using RunNames = std::map<std::string, std::string>;  // directories, by the identity of the run
 
-/// The runs of one side, each once; a directory of runs stands for all of them.
-/// \param other the runs of the other side, to which those of this one are added.
-/// \param drawn gets the first ranks of these; nullptr: there is no page.
-/// \throws takt::Error where one is on the other side, too.
+/// Reads the runs of one side, each once; a directory of runs adds all of them.
+/// \param other the runs of the other side; this side's runs are added.
+/// \param drawn receives the first rank of each run; nullptr: no page.
+/// \throws takt::Error if a run is on both sides.
 std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, RunNames& other, DrawnRuns* drawn,
                                            bool is_new_side, std::vector<std::string>& warnings) {
   std::vector<detail::ComparedRun> runs;
@@ -69,12 +69,13 @@ std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given
       }
       for (RunOfSide& run : compared_runs(directory, warnings)) {
         if (const auto found = other.find(run.figures.identity); found != other.end()) {
-          throw Error(detail::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
-                                     detail::printable(directory.directory), detail::printable(found->second)));
+          throw Error(
+              detail::format("{} is on both sides: {} is the same run; a run can only be compared with other runs",
+                             detail::printable(directory.directory), detail::printable(found->second)));
         }
         const auto [place, is_new] = own.emplace(run.figures.identity, directory.directory);
         if (!is_new) {
-          warnings.push_back(detail::format("{} is the same run as {}, and counts once",
+          warnings.push_back(detail::format("{} is the same run as {} and counts once",
                                             detail::printable(directory.directory), detail::printable(place->second)));
           continue;
         }
@@ -91,8 +92,8 @@ bool ends_with(const std::string& path, const std::string& end) {
   return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
 }
 
-/// The path of the one region that is called so, by its whole path or its end.
-/// \throws takt::Error where there is none, or where there are several.
+/// Returns the path of the one region with this path or ending.
+/// \throws takt::Error if there is none, or more than one.
 std::string region_path(const std::string& wanted, const std::set<std::string>& paths) {
   if (wanted == detail::kStepRegion || paths.count(wanted) != 0) { return wanted; }
   if (wanted == "step") { return detail::kStepRegion; }
@@ -106,16 +107,16 @@ std::string region_path(const std::string& wanted, const std::set<std::string>& 
   if (found.size() == 1) { return found.front(); }
   const std::string shown = detail::fit(detail::printable(wanted), 80);
   if (found.size() > 1) {
-    throw Error(detail::format("there are several regions {}: {}; name one by its whole path", shown,
+    throw Error(detail::format("several regions match {}: {}; use the full path", shown,
                                detail::printable(detail::join(found, ", "))));
   }
   const std::vector<std::string_view> known(paths.begin(), paths.end());
   const std::string nearest =
       known.empty() ? "" : "; nearest: " + detail::printable(detail::nearest(wanted, known.data(), known.size()));
-  throw Error(detail::format("there is no region {}{}", shown, nearest));
+  throw Error(detail::format("no region {}{}", shown, nearest));
 }
 
-/// REQUIRES: one of the words of --on, or nothing.
+/// REQUIRES: one of the words of --on, or an empty text.
 detail::Statistic statistic_from(const std::string& word) {
   using detail::Statistic;
   for (const Statistic each : {Statistic::p50, Statistic::mean, Statistic::p95, Statistic::throughput}) {
@@ -129,13 +130,15 @@ detail::ComparisonOptions gate_of(const DiffOptions& options, const std::vector<
   detail::ComparisonOptions gate;
   gate.has_gate = !options.fail_on.empty();
   if (gate.has_gate) { gate.threshold = share_from(options.fail_on, "--fail-on"); }
-  if (gate.has_gate && gate.threshold <= 0) { throw Error("--fail-on has to be above 0 %: no number of runs shows 0"); }
+  if (gate.has_gate && gate.threshold <= 0) {
+    throw Error("--fail-on must be above 0 %: no number of runs can show a change of 0");
+  }
   if (!options.noise.empty()) { gate.noise = share_from(options.noise, "--noise"); }
   gate.statistic = statistic_from(options.statistic);
   if (gate.statistic == detail::Statistic::throughput && !options.regions.empty()) {
-    throw Error("--on throughput is of the step; leave out --region, or take --on mean");
+    throw Error("--on throughput applies to the step; leave out --region, or use --on mean");
   }
-  if (!gate.has_gate && !options.regions.empty()) { throw Error("--region says what --fail-on judges; give both"); }
+  if (!gate.has_gate && !options.regions.empty()) { throw Error("--region needs --fail-on; give both"); }
   std::set<std::string> paths;
   for (const auto* side : {&base, &now}) {
     for (const detail::ComparedRun& run : *side) {
@@ -165,7 +168,7 @@ int compare_sides(const std::vector<std::string>& base, const DiffOptions& optio
   if (!comparison.obstacles.empty() && options.reason.empty()) {
     std::string why;
     for (const Finding& each : comparison.obstacles) { why += "\n  " + each.sentence; }
-    throw Error("these runs cannot be compared:" + why + "\n  If they can, say why: --reason '...'");
+    throw Error("these runs cannot be compared:" + why + "\n  To compare them anyway, give a reason: --reason '...'");
   }
   const std::string text = options.json ? diff_json(comparison, options.reason)
                            : options.markdown
@@ -182,7 +185,7 @@ int compare_sides(const std::vector<std::string>& base, const DiffOptions& optio
 int diff(const std::vector<std::string>& base, const DiffOptions& options) {
   try {
     return compare_sides(base, options);
-  } catch (const std::exception& error) {  // 1 would be a regression
+  } catch (const std::exception& error) {  // status 1 would mean a regression
     std::fprintf(stderr, "takt: %s\n", detail::printable_lines(failure_text(error)).c_str());
     return kUsage;
   }
@@ -193,13 +196,13 @@ namespace {
 /// Step times of one rank after warm-up, from its rows.
 struct RankSteps {
   std::map<std::uint32_t, Summary> periods;  // by series of that rank
-  std::map<std::uint32_t, Summary> regions;  // by path: the time of each step that has it
+  std::map<std::uint32_t, Summary> regions;  // by path: time of each step that has the path
 
   void add(const Snapshot& snapshot) {
     for (const Row& row : snapshot.rows) {
       if (row.warmup) { continue; }
       if (row.period_ns) { periods[row.series].add(static_cast<std::uint64_t>(*row.period_ns)); }
-      regions[snapshot.series[row.series].path].add(static_cast<std::uint64_t>(row.host_ns));  // no column of its own
+      regions[snapshot.series[row.series].path].add(static_cast<std::uint64_t>(row.host_ns));  // has no column
       for (const Cell& cell : row.cells) {
         if (cell.path != kNoIndex) { regions[cell.path].add(static_cast<std::uint64_t>(cell.host_ns)); }
       }
@@ -207,11 +210,11 @@ struct RankSteps {
   }
 };
 
-/// A time of 0 ns, which is shorter than the clock can tell, counts as 1 ns: 0 has no logarithm.
+/// Minimum time: 0 ns, which is below the clock's resolution, counts as 1 ns, as 0 has no logarithm.
 constexpr double kMinNs = 1;
 
-/// A percentile of what was measured; 0 where that is too little. A bucket of the histogram counts as evenly filled.
-/// What that leaves open grows with the share that is in the bucket, and is the resolution.
+/// Returns a percentile; 0 if there is too little data. A bucket of the histogram is taken as evenly filled. The
+/// resolution grows with the bucket's share of the data.
 detail::RunFigure percentile_of(const Summary& summary, double q) {
   detail::RunFigure figure;
   if (summary.measured_n() == 0 || !has_percentile(summary, q)) { return figure; }
@@ -235,7 +238,7 @@ detail::RunFigure mean_of(const Summary& summary) {
   return {summary.measured_n() != 0 ? std::max(summary.mean_ns(), kMinNs) : 0};
 }
 
-/// What paths that read the same have done together.
+/// Sum of paths with equal names.
 struct NamedRegion {
   Summary host;
   Summary device;
@@ -275,7 +278,7 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
   for (const Rank& rank : run.ranks) {
     hosts.insert(rank.snapshot.run.host);
     const std::string& version = rank.snapshot.run.takt_version;
-    versions.insert(version.empty() ? "not known" : version);
+    versions.insert(version.empty() ? "unknown" : version);
   }
   facts["machine"] = detail::join(hosts, " ");
   facts["Takt's version"] = detail::join(versions, " ");
@@ -286,7 +289,7 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
   return facts;
 }
 
-/// Copies of a directory are one run: they have its id, which a user may give again, and its beginning.
+/// Returns an identity that copies of a directory share: the run's id, which may be reused, and its start.
 std::string identity_of(const RunReading& run, const std::string& directory) {
   if (!run.sum.run.id.empty()) { return detail::format("{} {}", run.sum.run.id, run.sum.run.start_unix_ns); }
   std::error_code error;
@@ -305,7 +308,7 @@ void add_step(const RunReading& run, detail::ComparedRun& compared) {
   compared.items_a_step = static_cast<double>(throughput.items) / steps;
 }
 
-/// Percentiles of the step period: the largest of all ranks, as ranks wait for each other.
+/// Sets percentiles of the step period to the maximum over ranks, as ranks wait for each other.
 void add_slower_steps(const RankSteps& steps, const Snapshot& rank, const std::string& step_path,
                       detail::RunRegion& step) {
   Summary all;
@@ -320,8 +323,8 @@ void add_slower_steps(const RankSteps& steps, const Snapshot& rank, const std::s
   step.p99 = std::max(step.p99, percentile_of(all, 0.99), slower);
 }
 
-/// Times in a step of all ranks together, by the name of the region. Not of regions of which every() leaves calls out:
-/// a step then has the time of the others alone.
+/// Returns the times in a step, of all ranks together, by name of the region. Excludes regions whose calls every()
+/// skips: their steps lack the time of skipped calls.
 std::map<std::string, Summary> regions_of_steps(const RunReading& run, const std::vector<RankSteps>& ranks) {
   std::map<std::string, Summary> regions;
   std::set<std::string> with_skipped;
@@ -391,7 +394,7 @@ std::vector<RunOfSide> compared_runs(const RunDirectory& directory, std::vector<
   const std::vector<std::string> not_read = reader.not_read();
   warnings.insert(warnings.end(), not_read.begin(), not_read.end());
   if (runs.empty()) {
-    throw Error(detail::printable(directory.directory) + " has nothing that could be compared; takt check says why");
+    throw Error(detail::printable(directory.directory) + " has no data to compare; run takt check for the reason");
   }
   return runs;
 }

@@ -16,11 +16,11 @@ namespace cli {
 /// A run for a comparison.
 struct RunOfSide {
   detail::ComparedRun figures;
-  RankDirectory first;  ///< of its ranks
+  RankDirectory first;  ///< first rank
 };
 
-/// Reads the runs in a directory for a comparison: one as a rule. What could not be read is told in `remarks`.
-/// \throws takt::Error where nothing can be read.
+/// Reads the runs in a directory for a comparison, usually one. Unreadable data is reported in `warnings`.
+/// \throws takt::Error if nothing is readable.
 std::vector<RunOfSide> compared_runs(const RunDirectory& directory, std::vector<std::string>& warnings);
 
 }  // namespace cli

@@ -56,7 +56,7 @@ const ComparedRegion* step_of(const Comparison& comparison) {
   return has_step ? &comparison.regions.front() : nullptr;
 }
 
-/// Whether it is the Batch of the step, or around it, and changed as the step did.
+/// Returns true if the region is the Batch of the step, or contains it, and changed as the step did.
 bool says_the_same(const Comparison& comparison, const ComparedRegion& region) {
   constexpr double kTheSame = 0.005;
   const ComparedRegion* const step = step_of(comparison);
@@ -66,12 +66,12 @@ bool says_the_same(const Comparison& comparison, const ComparedRegion& region) {
   return is_around && std::fabs(region.figures.front().change.change - step->figures.front().change.change) <= kTheSame;
 }
 
-/// By how much the time of the region in a step changed, in ns.
+/// Returns the change of the region's time in a step, in ns.
 double change_a_step(const ComparedRegion& region) {
   return (region.figures.front().now - region.figures.front().base) * region.times_a_step;
 }
 
-/// Of the regions whose change is sure, the one that changed a step by most; nullptr: there is none.
+/// Returns the region with a significant change that changed a step the most; nullptr: none.
 const ComparedRegion* largest_change(const Comparison& comparison) {
   const ComparedRegion* largest = nullptr;
   for (const ComparedRegion& each : comparison.regions) {
@@ -85,16 +85,17 @@ const ComparedRegion* largest_change(const Comparison& comparison) {
 std::string sure_text(const Comparison& comparison) {
   if (const ComparedRegion* const region = largest_change(comparison)) {
     const double ns = change_a_step(*region);
-    return detail::format("largest sure change: {} {}, {} a step {}", shown_path(region->path),
+    return detail::format("largest significant change: {} {}, {} a step {}", shown_path(region->path),
                           signed_percent(region->figures.front().change.change), detail::human_time(std::fabs(ns)),
                           ns > 0 ? "more" : "less");
   }
   if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {
-    return "no change is sure: that takes three runs on each side";
+    return "no significant change: three runs on each side are needed";
   }
-  if (!comparison.in_turn) { return "no change is sure: the sides were not run in turn"; }
+  if (!comparison.in_turn) { return "no significant change: the sides were not run in turn"; }
   const ComparedRegion* const step = step_of(comparison);
-  return step != nullptr && step->mark != ChangeMark::unclear ? "no region's change is sure" : "no change is sure";
+  return step != nullptr && step->mark != ChangeMark::unclear ? "no region has a significant change"
+                                                              : "no significant change";
 }
 
 std::string words_of(const std::string& figure) {
@@ -113,32 +114,31 @@ std::string names_of_runs(const std::vector<detail::ComparedRun>& runs) {
 std::string gate_line(const Comparison& comparison, const ComparedRegion& region) {
   const detail::GateAnswer& gate = region.gate;
   std::string text =
-      detail::format("gate: {} may take {:.2f} % more, by its {}: {}", shown_path(region.path),
+      detail::format("gate: {} may take up to {:.2f} % more, by its {}: {}", shown_path(region.path),
                      100 * comparison.threshold, words_of(region.figures.front().name), answer_word(gate.answer));
   if (gate.detectable > 0) {
-    text += detail::format("; a change of {} would be found 95 times of 100", signed_percent(gate.detectable));
+    text += detail::format("; a change of {} would be detected in 95 % of cases", signed_percent(gate.detectable));
   }
   if (gate.answer != detail::Answer::inconclusive) { return text; }
   const std::size_t runs = std::min(comparison.base.size(), comparison.now.size());
   if (runs < detail::kRunsForScatter) {
     return text + (comparison.noise >= 0
-                       ? "; three runs a side tell by how much runs differ"
-                       : "; fewer than three runs on a side do not tell by how much runs differ: give three, or say it "
-                         "by --noise");
+                       ? "; three runs a side would show how much runs differ"
+                       : "; fewer than three runs on a side do not show how much runs differ: give three, or set "
+                         "--noise");
   }
   if (!comparison.in_turn) {
     return text +
-           "; the sides were not run in turn, so that the machine may be what changed: run them in turn, or say "
-           "by --noise by how much it changes at most";
+           "; the sides were not run in turn, so the machine may have changed: run them in turn, or set "
+           "--noise to its maximum change";
   }
   if (gate.runs_needed > detail::kMaxRunsNeeded) {
-    return text + detail::format("; it takes more than {} runs a side", detail::kMaxRunsNeeded);
+    return text + detail::format("; more than {} runs a side are needed", detail::kMaxRunsNeeded);
   }
   if (gate.runs_needed <= runs) {
-    return text +
-           "; the runs would do for another change, but this one lies too near to the bound to tell on which side";
+    return text + "; there are enough runs, but the change is too close to the threshold for a decision";
   }
-  return text + detail::format("; it takes about {} runs a side", gate.runs_needed);
+  return text + detail::format("; about {} runs a side are needed", gate.runs_needed);
 }
 
 JsonText figure_json(const ComparedFigure& figure) {
@@ -221,7 +221,7 @@ std::vector<std::string> diff_head(const Comparison& comparison, const std::stri
   std::vector<std::string> lines = {answer_line(comparison)};
   for (const Finding& each : comparison.obstacles) { lines.push_back("should not be compared: " + each.sentence); }
   if (!comparison.obstacles.empty()) {
-    lines.push_back("compared all the same, for this reason: " + detail::printable(reason));
+    lines.push_back("compared anyway, for this reason: " + detail::printable(reason));
   }
   return lines;
 }
@@ -235,10 +235,10 @@ std::vector<std::string> basis_lines(const Comparison& comparison) {
   std::vector<std::string> lines = {"by " + what + others};
   if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {
     lines.emplace_back(
-        "no intervals: steps of one run do not tell by how much runs differ, three runs on each side do");
+        "no intervals: the steps of one run do not show how much runs differ; three runs on each side are needed");
   } else if (!comparison.pairs.empty()) {
     lines.push_back(detail::format(
-        "intervals: of the ratios of {} pairs of runs, one right after the other, or between runs, by which is shorter",
+        "intervals: the shorter of those of the ratios of {} pairs of adjacent runs and those between runs",
         comparison.pairs.size()));
   } else {
     lines.emplace_back("intervals: between the runs of each side, which were not run in pairs");
@@ -258,13 +258,13 @@ std::vector<std::string> gate_lines(const Comparison& comparison) {
 std::vector<std::string> diff_end(const Comparison& comparison) {
   std::vector<std::string> lines = gate_lines(comparison);
   for (const Finding& each : comparison.findings) { lines.push_back(each.sentence); }
-  for (const Finding& each : comparison.differences) { lines.push_back("differs besides: " + each.sentence); }
+  for (const Finding& each : comparison.differences) { lines.push_back("other difference: " + each.sentence); }
   for (const std::string& each : basis_lines(comparison)) { lines.push_back(each); }
   std::string same;
   for (const ComparedRegion& each : comparison.regions) {
     if (says_the_same(comparison, each)) { same += (same.empty() ? "" : ", ") + shown_path(each.path); }
   }
-  if (!same.empty()) { lines.push_back("not in the table, as the step says the same: " + same); }
+  if (!same.empty()) { lines.push_back("not in the table, as they changed like the step: " + same); }
   lines.emplace_back("other figures of regions: --json, --html");
   lines.push_back(detail::format("base, {} run{}: {}", comparison.base.size(), comparison.base.size() == 1 ? "" : "s",
                                  names_of_runs(comparison.base)));

@@ -43,7 +43,7 @@ PageJson change_json(const ComparedRegion& region) {
           {"mark", *mark == 0 ? PageJson() : PageJson(mark)}};
 }
 
-/// Whether the numbers of its steps only grow. If not, steps stand in the order in which they ran.
+/// Returns true if the step numbers only increase. Otherwise steps are shown in the order in which they ran.
 bool is_counted(const detail::PageSeries& series) {
   for (std::size_t at = 1; at < series.blocks.size(); ++at) {
     if (detail::last_step_of(series.blocks[at - 1]) >= series.blocks[at].first_step) { return false; }
@@ -51,7 +51,7 @@ bool is_counted(const detail::PageSeries& series) {
   return true;
 }
 
-/// Of so many blocks each, the middle of the steps on the axis.
+/// Returns the middle of each group of blocks on the step axis.
 std::vector<double> middles_of(const detail::PageSeries& series, std::size_t blocks_a_point) {
   const bool counted = is_counted(series);
   std::vector<double> middles;
@@ -68,7 +68,7 @@ std::vector<double> middles_of(const detail::PageSeries& series, std::size_t blo
   return middles;
 }
 
-/// The median of neighbouring steps; of few steps each one.
+/// Returns the medians of adjacent steps; with few steps, the time of each one.
 std::vector<double> typical_times(const detail::PageSeries& series) {
   std::vector<double> times;
   for (const detail::StepBand& each : series.bands) { times.push_back(static_cast<double>(each.median_ns)); }
@@ -142,7 +142,7 @@ std::string numbers_of(const Comparison& comparison) {
     table.add(cells, indent / 2);
   }
   if (lines.size() <= kMaxTableRows) { return table.html(); }
-  return table.html() + detail::format("<p class=\"quiet\">{} further lines are in takt diff --json.</p>\n",
+  return table.html() + detail::format("<p class=\"quiet\">{} more lines are in takt diff --json.</p>\n",
                                        detail::human_count(lines.size() - kMaxTableRows));
 }
 
@@ -165,15 +165,15 @@ std::string runs_text(const Comparison& comparison) {
   const std::size_t left_out = beyond(comparison.base) + beyond(comparison.now);
   if (left_out == 0) { return table.html(); }
   return table.html() +
-         detail::format("<p class=\"quiet\">{} further runs are not listed.</p>\n", detail::human_count(left_out));
+         detail::format("<p class=\"quiet\">{} more runs are not listed.</p>\n", detail::human_count(left_out));
 }
 
-/// Where sides should not be compared, that stands first.
+/// Returns the obstacles of the comparison, which are shown first.
 std::string obstacles_of(const Comparison& comparison, const std::string& reason) {
   std::vector<std::string> lines;
   for (const Finding& each : comparison.obstacles) { lines.push_back("should not be compared: " + each.sentence); }
   if (lines.empty()) { return ""; }
-  lines.push_back("compared all the same, for this reason: " + reason);
+  lines.push_back("compared anyway, for this reason: " + reason);
   return "<div class=\"mistakes\">" + detail::lines_html(lines) + "</div>\n";
 }
 
@@ -184,11 +184,11 @@ std::vector<std::string> sentences_of(const std::vector<Finding>& findings) {
   return sentences;
 }
 
-/// Whose steps are drawn.
+/// Returns a note on the runs that are drawn.
 std::string drawn_text(const DrawnRuns& drawn) {
-  std::string text = "Of several ranks these are the steps of the first one.";
+  std::string text = "Runs with several ranks show the steps of the first rank.";
   if (drawn.left_out() != 0) {
-    text += detail::format(" {} further runs are not drawn.", detail::human_count(drawn.left_out()));
+    text += detail::format(" {} more runs are not drawn.", detail::human_count(drawn.left_out()));
   }
   return "<p class=\"quiet\">" + text + "</p>\n";
 }

@@ -16,24 +16,24 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// The steps of a run that the page of a comparison draws.
+/// Steps of a run that the page of a comparison draws.
 struct DrawnRun {
   std::string name;
-  bool is_new = false;  ///< of the new side
+  bool is_new = false;  ///< run of the new side
   StepHistory history;
 };
 
-/// The steps of the first runs of each side. A value; one thread at a time.
+/// Steps of the first runs of each side. A value; one thread at a time.
 class DrawnRuns {
  public:
   static constexpr std::size_t kMaxOfASide = 6;
 
   /// Reads the steps of a run's first rank, unless the side has enough runs.
   void add(const std::string& name, const RankDirectory& first, bool is_new);
-  /// The same of steps that `fill` adds.
+  /// Adds a run whose steps `fill` adds; otherwise the same.
   void add(const std::string& name, bool is_new, const std::function<void(StepHistory&)>& fill);
   const std::vector<DrawnRun>& runs() const noexcept { return runs_; }
-  /// Runs that are compared, and not drawn.
+  /// Number of compared runs that are not drawn.
   std::size_t left_out() const noexcept { return left_out_; }
 
  private:
@@ -41,7 +41,7 @@ class DrawnRuns {
   std::size_t left_out_ = 0;
 };
 
-/// The page of a comparison as HTML: one file that needs nothing else. docs/compare.md.
+/// Returns the page of a comparison: one self-contained HTML file. docs/compare.md.
 std::string diff_page(const detail::Comparison& comparison, const std::string& reason, const DrawnRuns& drawn);
 
 }  // namespace cli

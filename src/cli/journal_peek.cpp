@@ -16,9 +16,9 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kPeekedBytes = std::size_t{16} << 10U;  // the frame of the run is the first one
-constexpr std::size_t kLastBytes = std::size_t{4} << 10U;     // and that of the end the last one
-constexpr std::size_t kMaxSegmentsPeeked = 4;                 // the last one may have nothing in it yet, or be damaged
+constexpr std::size_t kPeekedBytes = std::size_t{16} << 10U;  // the run's frame comes first
+constexpr std::size_t kLastBytes = std::size_t{4} << 10U;     // and the frame of the end last
+constexpr std::size_t kMaxSegmentsPeeked = 4;                 // the last segment may be empty or damaged
 
 std::vector<std::string> segment_names(const ReadableDirectory& files) {
   std::vector<std::pair<std::uint32_t, std::string>> numbered;
@@ -33,7 +33,7 @@ std::vector<std::string> segment_names(const ReadableDirectory& files) {
   return names;
 }
 
-/// Shows `see` the frames that stand whole in `bytes`, until it returns true. Returns whether it did.
+/// Passes complete frames in `bytes` to `see` until it returns true. Returns true if it did.
 template <class See>
 bool any_frame(std::string_view bytes, See see) {
   for (Frame frame; bytes.size() >= kFrameHeaderBytes;) {
@@ -53,7 +53,7 @@ bool take_run(const Frame& frame, RunInfo& run) {
   return decoder.ok();
 }
 
-/// What the beginning of a segment says.
+/// Reads the start of a segment.
 void peek_first_segment(const ReadableDirectory& files, const std::string& name, JournalPeek& peek) {
   std::string bytes;
   if (!files.read(name, 0, kPeekedBytes, bytes) || bytes.size() < kSegmentHeaderBytes) { return; }

@@ -11,16 +11,16 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whose journal lies in a directory, told by a few of its bytes.
+/// Owner of the journal in a directory, from a few of its bytes.
 struct JournalPeek {
-  bool has_run = false;       ///< `run` is what the journal says, but for its groups
-  RunInfo run;                ///< as of its last segment
-  std::uint64_t journal = 0;  ///< random, the same in all segments of one journal; 0: its header cannot be read
-  bool ended = false;         ///< the run has said that it ended
+  bool has_run = false;       ///< `run` is set from the journal, except for its groups
+  RunInfo run;                ///< as of the last segment
+  std::uint64_t journal = 0;  ///< random, equal in all segments of one journal; 0: unreadable header
+  bool ended = false;         ///< the journal records the end of the run
 };
 
-/// Reads the beginnings of as few segments as it takes, and the end of the last one. Whatever is in the files, it reads
-/// a few MiB at most. One thread at a time per directory.
+/// Reads the start of as few segments as needed, and the end of the last one. Reads at most a few MiB, whatever the
+/// files contain. One thread at a time per directory.
 JournalPeek peek_journal(const ReadableDirectory& files);
 
 }  // namespace detail

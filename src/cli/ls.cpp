@@ -31,10 +31,10 @@ namespace cli {
 namespace {
 
 using detail::JsonText;
-/// A line of the list.
+/// One line of the list.
 struct ListedRun {
   std::string directory;
-  RunReading run;  // of the ranks without their figures
+  RunReading run;  // ranks without their figures
 };
 
 using LsNotes = std::map<std::string, std::string>;  // parameters or tags
@@ -76,7 +76,7 @@ JsonText ls_json(const ListedRun& listed) {
 }
 
 constexpr detail::TextColumn kLsColumns[] = {
-    {"name", 4, true, true}, {"began (UTC)", 3, true, true}, {"ranks", 2}, {"steps", 0},
+    {"name", 4, true, true}, {"started (UTC)", 3, true, true}, {"ranks", 2}, {"steps", 0},
     {"samples/s", 1},        {"state", 0, true, true}};
 
 detail::TextTable::Line ls_line(const ListedRun& listed) {
@@ -103,7 +103,7 @@ void print_list(const std::vector<ListedRun>& runs, const ConsoleOptions& drawn)
   detail::print(stdout, "{}", page.text());
 }
 
-/// Newest first; of those that began at once in order of their directories.
+/// Sorts runs newest first; runs that started at the same time stay in directory order.
 void sort_by_age(std::vector<ListedRun>& runs) {
   std::stable_sort(runs.begin(), runs.end(), [](const ListedRun& a, const ListedRun& b) {
     return a.run.sum.run.start_unix_ns > b.run.sum.run.start_unix_ns;
@@ -125,7 +125,7 @@ int ls(const std::string& directory, const LsOptions& options) {
     for (const RunProcesses& processes : reader.runs()) {
       RunReading run = read_run(reader, processes, [](const RunProcess& rank) { return read_rank(rank.directory); });
       if (!run.readable() || !is_wanted(run, options)) { continue; }
-      for (Rank& rank : run.ranks) { rank.snapshot = Snapshot(); }  // of thousands of runs only their sums stay
+      for (Rank& rank : run.ranks) { rank.snapshot = Snapshot(); }  // keeps only sums: there may be thousands
       runs.push_back({each.directory, std::move(run)});
     }
     all = reader.report_not_read() && all && !each.ranks.empty();
@@ -139,13 +139,13 @@ int ls(const std::string& directory, const LsOptions& options) {
   } else if (!runs.empty()) {
     print_list(runs, options.drawn);
   }
-  if (runs.empty() && all) { report_warnings({detail::format("none of {} runs is as you ask", directories.size())}); }
+  if (runs.empty() && all) { report_warnings({detail::format("none of {} runs matches", directories.size())}); }
   return all ? 0 : kBroken;
 }
 
 namespace {
 
-/// What is worse stands further behind.
+/// Returns a rank for sorting: worse states are larger.
 int badness(Ending ending) noexcept {
   switch (ending) {
     case Ending::finished:
@@ -177,7 +177,7 @@ Ending state_of(const std::vector<Rank>& ranks) noexcept {
 std::uint64_t max_steps(const std::vector<Rank>& ranks) noexcept {
   std::uint64_t max = 0;
   for (const Rank& rank : ranks) {
-    std::map<std::uint32_t, std::uint64_t> of_batch;  // of all threads
+    std::map<std::uint32_t, std::uint64_t> of_batch;  // sum over all threads
     for (const SeriesSteps& each : rank.steps) { max = std::max(max, of_batch[each.batch] += each.steps); }
   }
   return max;

@@ -34,18 +34,18 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-/// Only what `takt merge` has written itself is replaced, and only if somebody says so.
-/// \throws takt::Error where the file stays.
+/// Checks that the file may be written: only merged files are replaced, and only with --force.
+/// \throws takt::Error if the file must stay.
 void must_be_free(const std::string& file, bool force) {
   if (!detail::may_exist(file)) { return; }
   const std::string name = detail::printable(file);
-  if (!force) { throw Error(name + " is there already; name another file with -o, or give --force to replace it"); }
+  if (!force) { throw Error(name + " already exists; name another file with -o, or use --force to replace it"); }
   if (open_merged(file) == nullptr) {
-    throw Error(name + " is no merged file of Takt's, and stays; name another file with -o");
+    throw Error(name + " is not a merged file of Takt and is kept; name another file with -o");
   }
 }
 
-/// Returns whether all of it could be read.
+/// Returns true if all files were read.
 bool write_rank(const RankToMerge& rank, detail::MergedWriter& out) {
   const FilesToMerge files(rank);
   report_warnings(files.warnings());
@@ -99,7 +99,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kComparedAtOnce = std::size_t{1} << 20U;
 constexpr std::size_t kMaxNumbers = 16;
 
-/// "0, 1, 2, ...".
+/// Formats "0, 1, 2, ...".
 std::string first_numbers(const std::vector<int>& numbers) {
   std::string text;
   for (std::size_t at = 0; at < std::min(numbers.size(), kMaxNumbers); ++at) {
@@ -108,7 +108,7 @@ std::string first_numbers(const std::vector<int>& numbers) {
   return numbers.size() > kMaxNumbers ? text + ", ..." : text;
 }
 
-/// The name, or this one with a number where it is taken.
+/// Returns the name, with a number appended if it is taken.
 template <class IsTaken>
 std::string free_name(const std::string& name, IsTaken is_taken) {
   std::string free = name;
@@ -116,21 +116,21 @@ std::string free_name(const std::string& name, IsTaken is_taken) {
   return free;
 }
 
-/// As Takt names the directory of a rank, where it is called otherwise.
+/// Returns Takt's name for a rank's directory, even if it was renamed.
 std::string rank_name(const RankDirectory& directory, const detail::JournalPeek& peek) {
   if (directory.name().rfind("rank-", 0) == 0) { return directory.name(); }
   const RunInfo& run = peek.run;
   return peek.has_run ? detail::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid) : "rank-" + directory.name();
 }
 
-/// The directory that it is in, by the whole path.
+/// Returns the absolute path of the parent directory.
 std::string parent_of(const RankDirectory& directory) {
   std::error_code error;
   const fs::path path = fs::absolute(directory.path(), error);
   return error ? "" : path.lexically_normal().parent_path().string();
 }
 
-/// Whether the file of that name begins with all that the other one has.
+/// Returns true if the longer file starts with the whole content of the shorter one.
 bool begins_with_file(const detail::ReadableDirectory& longer, const detail::ReadableDirectory& shorter,
                       const std::string& name) {
   for (std::uint64_t at = 0;; at += kComparedAtOnce) {
@@ -144,7 +144,7 @@ bool begins_with_file(const detail::ReadableDirectory& longer, const detail::Rea
   }
 }
 
-/// Whether the journal has all that the other one has.
+/// Returns true if the journal contains all of the other one.
 bool has_all_of(const detail::ReadableDirectory& longer, const detail::ReadableDirectory& shorter) {
   for (const std::string& name : shorter.names()) {
     std::uint32_t number = 0;
@@ -159,9 +159,8 @@ void MergePlan::add(const RunDirectory& run) {
   for (const RankDirectory& each : run.ranks) { add_rank(each); }
 }
 
-/// Its name in the file. A run is the same by its id, as on each node its ranks may lie in another directory, or else
-/// by
-/// the directory that its ranks lie in.
+/// Returns the run's name in the file. Runs are identified by id, as the ranks of each node may be in another
+/// directory, or else by the directory of the ranks.
 std::string MergePlan::run_of(const RankDirectory& directory, const detail::JournalPeek& peek) {
   const std::string parent = parent_of(directory);
   if (const auto known = by_id_.find(peek.run.id); peek.has_run && known != by_id_.end()) { return known->second; }
@@ -178,7 +177,7 @@ std::string MergePlan::run_of(const RankDirectory& directory, const detail::Jour
   return name;
 }
 
-/// Of two of one journal the longer one stays. Returns whether one has all that the other has.
+/// Keeps the longer one of two copies of a journal. Returns true if one contains the other.
 bool MergePlan::join(RankToMerge& rank, const RankToMerge& other) {
   const std::shared_ptr<const detail::ReadableDirectory> ours = rank.directory.open();
   const std::shared_ptr<const detail::ReadableDirectory> theirs = other.directory.open();
@@ -191,7 +190,7 @@ bool MergePlan::join(RankToMerge& rank, const RankToMerge& other) {
     rank.goes_on = other.goes_on;
     return true;
   }
-  warnings_.push_back(detail::format("{} and {} are journals of one process, and differ; both go in",
+  warnings_.push_back(detail::format("{} and {} are different journals of one process; both are included",
                                      detail::printable(rank.directory.path()),
                                      detail::printable(other.directory.path())));
   is_clear_ = false;
@@ -199,7 +198,7 @@ bool MergePlan::join(RankToMerge& rank, const RankToMerge& other) {
 }
 
 void MergePlan::add_rank(const RankDirectory& directory) {
-  std::string why;  // takt report tells it
+  std::string why;  // takt report prints it
   const detail::JournalPeek peek = peek_journal(directory, why);
   RankToMerge rank = {run_of(directory, peek), rank_name(directory, peek), directory, {}};
   rank.number = peek.run.rank;
@@ -231,18 +230,18 @@ std::vector<std::string> MergePlan::warnings() const {
   for (auto& [run, numbers] : running) {
     std::sort(numbers.begin(), numbers.end());
     const std::string name = detail::printable(run);
-    all.push_back(numbers.size() == 1
-                      ? detail::format("rank {} of run {} goes on; the file has what it has written so far",
-                                       numbers.front(), name)
-                      : detail::format("{} ranks of run {} go on ({}); the file has what they have written so far",
-                                       numbers.size(), name, first_numbers(numbers)));
+    all.push_back(
+        numbers.size() == 1
+            ? detail::format("rank {} of run {} is still running; the file has its data so far", numbers.front(), name)
+            : detail::format("{} ranks of run {} are still running ({}); the file has their data so far",
+                             numbers.size(), name, first_numbers(numbers)));
   }
   return all;
 }
 
 namespace {
 
-/// A file of Takt's, and what its first bytes have in them.
+/// A file name of Takt and a word that its first bytes contain.
 struct KnownFile {
   std::string_view name;
   std::string_view word;
@@ -253,10 +252,10 @@ constexpr KnownFile kKnownFiles[] = {
     {"trials.json", "\"takt-trials/"},   {"results.csv", "name,"},           {"results.json", "\"takt-results/"},
     {"mlflow.json", "\"takt-mlflow/"},   {"wandb.json", "\"takt-wandb/"}};
 constexpr KnownFile kSegment = {"", "TAKTJRNL"};
-constexpr std::string_view kFrameWord = "tFrm";  // of a segment whose header is damaged
+constexpr std::string_view kFrameWord = "tFrm";  // start of a frame in a segment with a damaged header
 constexpr std::size_t kFirstBytes = 4096;
 
-/// nullptr: none that goes in.
+/// nullptr: not a known file.
 const KnownFile* known_file(const std::string& name) {
   std::uint32_t number = 0;
   if (detail::parse_segment_name(name, number)) { return &kSegment; }
@@ -265,15 +264,15 @@ const KnownFile* known_file(const std::string& name) {
   return found == std::end(kKnownFiles) ? nullptr : found;
 }
 
-/// Why the file stays out; empty: it goes in. One that is empty, or that nobody may read, is told by who copies it.
+/// Returns the reason to skip the file, or an empty text. The copier reports empty and unreadable files.
 std::string why_out(const detail::ReadableDirectory& files, const std::string& name, const KnownFile& known,
                     const struct stat& status) {
-  if (!S_ISREG(status.st_mode)) { return "is no file"; }
+  if (!S_ISREG(status.st_mode)) { return "is not a regular file"; }
   if (static_cast<std::uint64_t>(status.st_size) > FilesToMerge::kMaxBytes) { return "is longer than 1 GiB"; }
   std::string bytes;
   if (!files.read(name, 0, kFirstBytes, bytes) || bytes.empty()) { return ""; }
   const auto has = [&](std::string_view word) { return bytes.find(word) != std::string::npos; };
-  return has(known.word) || (&known == &kSegment && has(kFrameWord)) ? "" : "is none of Takt's";
+  return has(known.word) || (&known == &kSegment && has(kFrameWord)) ? "" : "was not written by Takt";
 }
 
 }  // namespace
@@ -293,7 +292,7 @@ void FilesToMerge::add_from(const RankDirectory& directory, bool with_journal) {
     const bool is_there = std::any_of(all_.begin(), all_.end(), [&](const FileToMerge& at) { return at.name == name; });
     if (is_there) { continue; }
     if (const std::string why = why_out(*files, name, *known, status); !why.empty()) {
-      warnings_.push_back(detail::format("{} {}, and stays out", detail::printable(files->path(name)), why));
+      warnings_.push_back(detail::format("{} {}; it is not included", detail::printable(files->path(name)), why));
       continue;
     }
     all_.push_back({name, files});

@@ -20,28 +20,27 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// A rank as it goes into a merged file.
+/// A rank for a merged file.
 struct RankToMerge {
-  std::string run;   ///< its directory in the file
-  std::string rank;  ///< in that one
+  std::string run;   ///< directory in the merged file
+  std::string rank;  ///< subdirectory of `run`
   RankDirectory directory;
-  std::vector<RankDirectory> copies;  ///< of the same journal, or of less of it: what else they have goes along
-  int number = 0;                     ///< of the rank
-  bool goes_on = false;               ///< its process is still there
+  std::vector<RankDirectory> copies;  ///< copies of the journal or of a part of it; their other files are included
+  int number = 0;                     ///< rank number
+  bool goes_on = false;               ///< its process is still running
 };
 
-/// Which ranks go into a merged file, and by which names: a run is one whatever directories it is in, and a journal
-/// that
-/// is there twice goes in once. One thread at a time.
+/// Selects the ranks of a merged file and their names. A run in several directories counts as one, and duplicate
+/// journals are included once. One thread at a time.
 class MergePlan {
  public:
   void add(const RunDirectory& run);
 
-  /// In order of their names.
+  /// Ranks in order of their names.
   std::vector<RankToMerge> ranks() const;
-  /// Processes that go on, and journals of one process that contradict each other.
+  /// Running processes, and contradicting journals of one process.
   std::vector<std::string> warnings() const;
-  /// Whether no journals contradict each other.
+  /// Returns true if no journals contradict each other.
   bool is_clear() const noexcept { return is_clear_; }
 
  private:
@@ -49,10 +48,10 @@ class MergePlan {
   void add_rank(const RankDirectory& directory);
   bool join(RankToMerge& rank, const RankToMerge& other);
 
-  std::set<std::string> runs_;                    // names of those whose ids are known
-  std::map<std::string, std::string> by_id_;      // such a name
-  std::map<std::string, std::string> by_parent_;  // the same by the directory that the ranks lie in
-  std::map<std::string, std::size_t> known_;      // which of ranks_, by run and journal, or name where it has none
+  std::set<std::string> runs_;                    // names of runs with known ids
+  std::map<std::string, std::string> by_id_;      // name by id
+  std::map<std::string, std::string> by_parent_;  // name by the parent directory of the ranks
+  std::map<std::string, std::size_t> known_;      // index into ranks_, by run and journal, or by name without a journal
   std::set<std::string> names_;                   // "<run>/<rank>"
   std::vector<RankToMerge> ranks_;
   std::vector<std::string> warnings_;
@@ -64,22 +63,20 @@ struct FileToMerge {
   std::shared_ptr<const detail::ReadableDirectory> from;
 };
 
-/// Of what lies in the directory of a rank that which goes into a merged file: its journal, and the small files of
-/// Takt's
-/// that say how it stands. Anybody may have put files there: what only has the name of one of Takt's stays out. A
-/// value.
+/// Files of a rank's directory that go into a merged file: its journal, and Takt's small files on its state. Skips
+/// foreign files that only have such a name. A value.
 class FilesToMerge {
  public:
-  /// No longer file goes in.
+  /// Maximum size of a file, in bytes.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30U;
 
   explicit FilesToMerge(const RankToMerge& rank);
 
-  /// In order of their names.
+  /// Files in order of their names.
   const std::vector<FileToMerge>& all() const noexcept { return all_; }
-  /// When the youngest of them was written last.
+  /// Latest modification time of the files.
   std::int64_t changed_unix_ns() const noexcept { return changed_unix_ns_; }
-  /// What stays out, and why.
+  /// Skipped files and the reasons.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:

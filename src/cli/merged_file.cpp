@@ -21,11 +21,11 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kCopiedAtOnce = std::size_t{1} << 20U;
-constexpr std::size_t kLongestEntryName = 255;  // of one directory or file
-// Of a path whose parts are as long as a file system lets them be, and a time.
+constexpr std::size_t kLongestEntryName = 255;  // bytes of one path component
+// Maximum size for a path of the longest allowed components, and a time.
 constexpr std::uint64_t kLongestExtension = std::uint64_t{16} << 10U;
 
-/// Returns "a", "b", "c" of "a/b/c"; none if one of them cannot be the name of an entry.
+/// Returns "a", "b", "c" for "a/b/c"; empty if a component is not a valid name.
 std::vector<std::string> entry_names(std::string_view path) {
   std::vector<std::string> names;
   while (true) {
@@ -37,7 +37,7 @@ std::vector<std::string> entry_names(std::string_view path) {
   }
 }
 
-/// Has `bytes` be those. Returns false if not all are there.
+/// Reads exactly `count` bytes. Returns false if they are not all there.
 bool read_exactly(const Descriptor& file, std::uint64_t at, std::uint64_t count, std::string& bytes) {
   bytes.clear();
   return read_at(file.number(), at, static_cast<std::size_t>(count), bytes) && bytes.size() == count;
@@ -109,11 +109,11 @@ MergedFile::MergedFile(Descriptor file, std::string path) : file_(std::move(file
   std::string text;
   const std::string_view known(kMergedMarkText);
   if (!read_exactly(file_, kTarBlock, known.size(), text) || text != known) {
-    throw Error(printable(path_) + " is of a newer version than this one; read it with a newer Takt");
+    throw Error(printable(path_) + " was written by a newer version; read it with a newer Takt");
   }
   read_entries();
   if (unreported_ > 0) {
-    warnings_.push_back(detail::format("{}: {} more of this kind", printable(path_), unreported_));
+    warnings_.push_back(detail::format("{}: {} more such warnings", printable(path_), unreported_));
   }
 }
 
@@ -130,7 +130,7 @@ void MergedFile::report_damage(const std::string& line) {
   warning(line);
 }
 
-/// Goes from header to header; where one is damaged, from block to block up to the next one.
+/// Reads from header to header; after a damaged one, searches block by block for the next one.
 void MergedFile::read_entries() {
   struct stat status = {};
   ::fstat(file_.number(), &status);
@@ -140,11 +140,11 @@ void MergedFile::read_entries() {
   std::string extension;  // for the next entry
   std::size_t entries = 0;
   std::uint64_t at = 0;
-  std::uint64_t damage = 0;  // it begins there, if that is not `at`
+  std::uint64_t damage = 0;  // start of damaged bytes; equal to `at` if there are none
   const auto report_passed_over = [&] {
     if (damage == at) { return; }
     report_damage(
-        detail::format("no entry begins at byte {}, where one should; {} bytes are passed over", damage, at - damage));
+        detail::format("no entry at byte {}, where one should start; {} bytes are skipped", damage, at - damage));
   };
   while (read_exactly(file_, at, kTarBlock, block) && block != end_mark) {
     TarEntry entry;
@@ -159,35 +159,35 @@ void MergedFile::read_entries() {
     limit(entry, file_bytes - std::min(begin, file_bytes));
     const bool is_entry = entry.type == TarEntry::kFile || entry.type == TarEntry::kDirectory;
     if (is_entry && ++entries > kMaxEntries) {
-      return warning(detail::format("it has more than {} entries; the others are not read", kMaxEntries));
+      return warning(detail::format("it has more than {} entries; the rest is not read", kMaxEntries));
     }
     if (is_entry) { add(entry, begin); }
     at = damage = begin + tar_blocks(entry.bytes);
   }
   report_passed_over();
-  if (block != end_mark) { report_damage("it ends without the mark of its end: it is cut off"); }
+  if (block != end_mark) { report_damage("the end marker is missing: the file is truncated"); }
 }
 
-/// Puts into the entry what the extended header in front of it says. Of an extended header, reads that.
+/// Applies the preceding extended header to the entry, or reads the entry if it is an extended header.
 void MergedFile::extend(TarEntry& entry, std::uint64_t at, std::string& extension) {
   if (entry.type != TarEntry::kExtension) {
     if (parse_tar_extension(std::exchange(extension, ""), entry)) { return; }
-    return report_damage(detail::format("what is said in front of byte {} of the next entry cannot be read", at));
+    return report_damage(detail::format("the extended header before byte {} cannot be read", at));
   }
   if (entry.bytes <= kLongestExtension && read_exactly(file_, at + kTarBlock, entry.bytes, extension)) { return; }
   extension.clear();
-  report_damage(detail::format("what is said at byte {} of the next entry cannot be read", at));
+  report_damage(detail::format("the extended header at byte {} cannot be read", at));
 }
 
-/// Leaves the entry no more bytes than there are. What is no file has none, whatever it says.
+/// Limits the entry to the remaining bytes. An entry that is not a file has no bytes, whatever its header says.
 void MergedFile::limit(TarEntry& entry, std::uint64_t left) {
   const bool is_extension = entry.type == TarEntry::kExtension || entry.type == TarEntry::kDefaults;
   if (!is_extension && entry.type != TarEntry::kFile) { entry.bytes = 0; }
   if (!is_extension && entry.type != TarEntry::kFile && entry.type != TarEntry::kDirectory) {
-    report_damage(shown_entry(entry) + " is no file, but a link or a device; it is passed over");
+    report_damage(shown_entry(entry) + " is a link or a device; it is skipped");
   }
   if (entry.bytes <= left) { return; }
-  report_damage(detail::format("{} is cut off: of {} bytes {} are there", shown_entry(entry), entry.bytes, left));
+  report_damage(detail::format("{} is truncated: of {} bytes {} are present", shown_entry(entry), entry.bytes, left));
   entry.bytes = left;
 }
 
@@ -198,7 +198,7 @@ void MergedFile::add(const TarEntry& entry, std::uint64_t begin) {
   const std::vector<std::string> names = entry_names(path);
   const bool of_takt = names.size() < 2 || names[1].rfind("rank-", 0) == 0;
   if (names.empty()) {
-    warning(shown_entry(entry) + " is a name that cannot be; it is passed over");
+    warning(shown_entry(entry) + " is an invalid name; it is skipped");
   } else if (is_directory && names.size() == 1) {
     runs_.try_emplace(names[0]);
   } else if (is_directory && names.size() == 2 && of_takt) {
@@ -206,10 +206,10 @@ void MergedFile::add(const TarEntry& entry, std::uint64_t begin) {
   } else if (!is_directory && names.size() == 3 && of_takt) {
     const File file = {begin, entry.bytes, entry.changed_unix_ns};
     if (!runs_[names[0]][names[1]].insert_or_assign(names[2], file).second) {
-      warning(shown_entry(entry) + " is in it twice; the last one counts, as it does for tar");
+      warning(shown_entry(entry) + " is in the file twice; the last one is used, as tar does");
     }
   } else if (path != kMergedMark) {
-    warning(shown_entry(entry) + " is nothing of Takt's; it is passed over");
+    warning(shown_entry(entry) + " was not written by Takt; it is skipped");
   }
 }
 
@@ -255,14 +255,14 @@ bool MergedWriter::add_file(const std::string& path, const ReadableDirectory& fr
   std::uint64_t done = 0;
   bool good = true;
   while (good && !part.empty() && done < bytes) {
-    part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), bytes - done)));  // it may grow meanwhile
+    part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), bytes - done)));  // the file may grow
     write(part);
     done += part.size();
     part.clear();
     if (done < bytes) { good = from.read(name, done, kCopiedAtOnce, part); }
   }
-  if (!good) { why = "cannot be read to its end: " + std::system_category().message(errno); }
-  if (good && done < bytes) { why = "became shorter while it was read"; }
+  if (!good) { why = "cannot be read completely: " + std::system_category().message(errno); }
+  if (good && done < bytes) { why = "shrank while it was read"; }
   write_zeros(tar_blocks(bytes) - done);
   return why.empty();
 }

@@ -18,13 +18,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The first entry of a merged file, by which it is told from other tar files.
+/// First entry of a merged file, which distinguishes it from other tar files.
 inline constexpr const char* kMergedMark = "takt-merged.json";
 inline constexpr const char* kMergedMarkText = "{\"schema\": \"takt-merged/1\"}\n";
 
-/// Runs of any number of ranks in one file: a tar file with a directory for each run, in that one for each rank, and in
-/// that the rank's files. What is where is read once, from the headers; the files are read in place. Whatever is in it,
-/// names lead nowhere else. A value that does not change; reading it is for any thread.
+/// Runs of any number of ranks in one file: a tar file with a directory per run, a subdirectory per rank, and the
+/// rank's files in it. The headers are read once; files are read in place. Names cannot refer to anything outside the
+/// file. Immutable; any thread may read it.
 class MergedFile {
  public:
   struct File {
@@ -35,21 +35,21 @@ class MergedFile {
   using Files = std::map<std::string, File>;
   using Runs = std::map<std::string, std::map<std::string, Files>>;
 
-  /// More are not read, or told.
+  /// Maximum numbers of entries read and of warnings reported.
   static constexpr std::size_t kMaxEntries = std::size_t{1} << 20U;
   static constexpr std::size_t kMaxWarnings = 32;
 
-  /// Whether the open file begins as a merged file does.
+  /// Returns true if the open file starts like a merged file.
   static bool is_one(const Descriptor& file);
-  /// \param path of the file, for people. \throws takt::Error if it is of a newer version. REQUIRES: is_one(file).
+  /// \param path of the file, for display. \throws takt::Error if it is of a newer version. REQUIRES: is_one(file).
   MergedFile(Descriptor file, std::string path);
 
   const Descriptor& file() const noexcept { return file_; }
   const std::string& path() const noexcept { return path_; }
   const Runs& runs() const noexcept { return runs_; }
-  /// What is wrong with it: damaged and missing bytes, names that cannot be, entries that are none of Takt's.
+  /// Damaged and missing bytes, invalid names, and entries that were not written by Takt.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
-  /// Whether nothing of it is damaged or cut off.
+  /// Returns true if no part of it is damaged or truncated.
   bool is_whole() const noexcept { return is_whole_; }
 
  private:
@@ -68,11 +68,11 @@ class MergedFile {
   bool is_whole_ = true;
 };
 
-/// Returns the directory of one rank inside a merged file; an empty one if it is not there.
+/// Returns the directory of one rank in a merged file; an empty directory if it does not exist.
 std::shared_ptr<const ReadableDirectory> merged_directory(std::shared_ptr<const MergedFile> file,
                                                           const std::string& run, const std::string& rank);
 
-/// Writes a merged file, which appears when it is whole. Equal directories give equal bytes. One thread at a time.
+/// Writes a merged file, which appears when it is complete. Equal directories give equal bytes. One thread at a time.
 class MergedWriter {
  public:
   /// \throws takt::Error if the file cannot be written, as all of these do.
@@ -80,8 +80,8 @@ class MergedWriter {
 
   /// Adds a directory for a run, or "<run>/<rank>".
   void add_directory(const std::string& path, std::int64_t changed_unix_ns);
-  /// Copies a file as it stands, and puts it at `path`, which is "<run>/<rank>/<name>". Returns false if it cannot be
-  /// read, or not to its end; `why` says so, and what is missing at its end is zeros.
+  /// Copies a file to `path`, which is "<run>/<rank>/<name>". If it cannot be read completely, returns false, sets
+  /// `why`, and fills missing bytes with zeros.
   bool add_file(const std::string& path, const ReadableDirectory& from, const std::string& name, std::string& why);
   void finish();
 

@@ -26,8 +26,8 @@ MlflowOptions mlflow_options_for(const SyncOptions& sync) {
   if (sync.to == "mlflow") { options.mantik = {}; }
   if (sync.to == "mantik" && !detail::mlflow_is_mantik(options)) {
     throw Error(
-        "there is no login at Mantik for --to mantik; set MANTIK_USERNAME and MANTIK_PASSWORD, and "
-        "MLFLOW_TRACKING_URI, if at all, to Mantik's tracking server");
+        "--to mantik needs a Mantik login; set MANTIK_USERNAME and MANTIK_PASSWORD, and set "
+        "MLFLOW_TRACKING_URI, if used, to Mantik's tracking server");
   }
   if (!detail::mlflow_has_server(options)) {
     throw Error("MLFLOW_TRACKING_URI is not set; set it to the URL of a server, such as http://127.0.0.1:5000");
@@ -39,34 +39,32 @@ MlflowOptions mlflow_options_for(const SyncOptions& sync) {
 
 bool is_lacking(const MlflowDelivered& delivered) { return delivered.left_out != 0 || delivered.missing_files != 0; }
 
-/// "; MLflow refused ...", or nothing.
+/// Returns "; MLflow refused ...", or an empty text.
 std::string lacking_words(const MlflowDelivered& delivered) {
   std::string words;
   const auto add = [&words](const std::string& more) { words += (words.empty() ? "" : "; ") + more; };
   if (delivered.left_out != 0) {
     add(detail::format("MLflow refused {} values, which are left out", detail::human_count(delivered.left_out)));
   }
-  if (delivered.missing_files != 0) {
-    add(detail::format("{} of its files could not be attached", delivered.missing_files));
-  }
+  if (delivered.missing_files != 0) { add(detail::format("{} files could not be attached", delivered.missing_files)); }
   return words;
 }
 
 std::string mlflow_words_of(const MlflowDelivered& delivered) {
   std::string now = detail::format("{} points delivered now", detail::human_count(delivered.points));
   if (delivered.was_there != 0) {
-    now += detail::format(", {} were there already", detail::human_count(delivered.was_there));
+    now += detail::format(", {} had already been delivered", detail::human_count(delivered.was_there));
   }
   const std::string run = "run " + delivered.run_id + " at " + delivered.server;
   const std::string points = now + ", to " + run;
   switch (delivered.outcome) {
     case Outcome::all:
-      if (is_lacking(delivered)) { return "delivered as far as MLflow takes it; " + points; }
+      if (is_lacking(delivered)) { return "delivered as far as MLflow accepts it; " + points; }
       return delivered.points + delivered.was_there == 0 ? "all is delivered, to " + run : "complete; " + points;
     case Outcome::so_far:
-      return points + "; the run goes on";
+      return points + "; the run is still running";
     case Outcome::some:
-      return detail::format("not complete: {}; {}, at least {} wait", delivered.why, now,
+      return detail::format("incomplete: {}; {}, at least {} waiting", delivered.why, now,
                             detail::human_count(delivered.waiting));
     default:
       return delivered.why;
@@ -77,7 +75,7 @@ std::string mlflow_words_of(const MlflowDelivered& delivered) {
 
 SyncDirectory open_mlflow(const SyncOptions& sync) {
   const MlflowOptions options = mlflow_options_for(sync);
-  const detail::MlflowClient probe(options);  // what cannot work for any directory is told once
+  const detail::MlflowClient probe(options);  // reports settings that cannot work for any directory once
   const auto timeout = std::make_shared<IdleTimeout>(std::chrono::seconds(sync.timeout_s));
   return [=](const std::string& directory, const Watcher& watch) {
     const MlflowDelivered delivered = MlflowDelivery(directory, options, timeout).run(watch);
@@ -95,17 +93,17 @@ using std::chrono::steady_clock;
 
 // Points in memory before the next segment is read.
 constexpr std::size_t kFewPoints = 10'000;
-// Of a cursor, which is longer by a line for each metric; more is no cursor.
+// Maximum size of a cursor, which has a line for each metric; a larger file is no cursor.
 constexpr std::size_t kMlflowCursorBytes = std::size_t{256} << 20U;
 
-/// Returns whether the cursor is saved; false if another process has the lease by now. Throws on other errors: without
-/// a cursor the next delivery would make another run.
+/// Returns true if the cursor is saved; false if another process holds the lease. Throws on other errors: without a
+/// cursor the next delivery would create another run.
 bool is_noted(const detail::MlflowClient& client, DirectoryTurn& turn) {
   const std::string& problem = client.cursor_problem();
   if (problem.empty()) { return true; }
   if (!turn.lasts()) { return false; }
-  throw Error("how far the delivery got cannot be noted, so that it stops: " + problem.substr(0, problem.find(';')) +
-              ". Make room, or the directory writable, and call takt sync again");
+  throw Error("delivery stopped, as its progress cannot be saved: " + problem.substr(0, problem.find(';')) +
+              ". Free disk space, or make the directory writable, and call takt sync again");
 }
 
 void send_part(detail::MlflowClient& client, const Snapshot& snapshot, DirectoryTurn::Part part, std::uint64_t bytes) {
@@ -126,10 +124,10 @@ detail::MlflowCursor read_mlflow_cursor(const DirectoryTurn& turn) {
   std::string text;
   const std::string anew = "Remove it to send everything to a new MLflow run";
   if (!turn.read_cursor(kMlflowCursorBytes, text) || !detail::parse_cursor(text, cursor)) {
-    throw Error(turn.cursor_file() + " cannot be read, so that nobody knows what was delivered. " + anew);
+    throw Error(turn.cursor_file() + " cannot be read, so it is unknown what was delivered. " + anew);
   }
   if (!cursor.of.empty() && cursor.of != detail::mlflow_cursor_owner(turn.run())) {
-    throw Error(turn.cursor_file() + " is that of another run (" + cursor.of +
+    throw Error(turn.cursor_file() + " belongs to another run (" + cursor.of +
                 "), to which nothing is sent from here. " + anew);
   }
   return cursor;
@@ -150,13 +148,13 @@ MlflowDelivered MlflowDelivery::run(const Watcher& watch) {
 
 void MlflowDelivery::deliver(DirectoryTurn& turn, const Watcher& watch, MlflowDelivered& delivered) {
   detail::MlflowCursor cursor = read_mlflow_cursor(turn);
-  // Before it is read: what is written meanwhile is for the next delivery to see.
+  // Measured before reading: the next delivery sees data that is written meanwhile.
   const std::uint64_t bytes = journal_bytes(*turn.files());
-  // Without a number of bytes it was no guess: the program has said so.
+  // Without a number of bytes the end is not a guess: the program has recorded it.
   const bool guessed = cursor.status == "KILLED" && cursor.killed_bytes != 0;
   if (guessed && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }
   MlflowOptions options = options_;
-  // It would be that of another run: each has its own in its directory, but for one that was to join a run and has not.
+  // The id belongs to another run: each directory has its own, unless its run is still to join the given one.
   if (cursor.joined_run.empty() || !cursor.run_id.empty()) { options.run_id.clear(); }
   detail::MlflowClient client(options, times_, std::numeric_limits<std::size_t>::max());
   client.keep_cursor(turn.files(), &turn.lease());
@@ -172,7 +170,7 @@ void MlflowDelivery::deliver(DirectoryTurn& turn, const Watcher& watch, MlflowDe
   report(client, turn, sent, reading.ended, delivered);
 }
 
-/// What came of it. \param sent the server took all that it was sent. \param ended the run will not go on.
+/// Fills in the result. \param sent the server took all data that was sent. \param ended the run has ended.
 void MlflowDelivery::report(const detail::MlflowClient& client, const DirectoryTurn& turn, bool sent, bool ended,
                             MlflowDelivered& delivered) const {
   delivered.points = client.queue().taken();
@@ -185,18 +183,19 @@ void MlflowDelivery::report(const detail::MlflowClient& client, const DirectoryT
   delivered.warning = turn.job_warning();
   if (sent && client.owed() != 0) {
     delivered.why =
-        "MLflow at " + client.server() + " does not take a part of it; takt sync " + directory_ + " tries that again";
+        "MLflow at " + client.server() + " does not accept some of the data; takt sync " + directory_ + " tries again";
   } else if (sent) {
     delivered.outcome = ended ? Outcome::all : Outcome::so_far;
   } else if (turn.is_lost()) {
     delivered.why = turn.problem();
   } else {
-    delivered.why = "MLflow at " + client.server() + (client.stopped() ? " refuses the run" : " does not take it now") +
+    delivered.why = "MLflow at " + client.server() +
+                    (client.stopped() ? " refuses the run" : " does not accept the data now") +
                     (client.trouble().empty() ? "" : ": " + client.trouble());
   }
 }
 
-/// Until `max_left` points wait, or, for 0, nothing at all. False when the server takes nothing for too long.
+/// Sends until at most `max_left` points wait; 0: until nothing waits. Returns false on a timeout.
 bool MlflowDelivery::send(detail::MlflowClient& client, DirectoryTurn& turn, const Watcher& watch,
                           std::size_t max_left) {
   const auto done = [&] { return client.queue().taken() + client.queue().was_there(); };
@@ -210,7 +209,7 @@ bool MlflowDelivery::send(detail::MlflowClient& client, DirectoryTurn& turn, con
     if (watch) { watch(done(), done() + client.queue().points()); }
     if (idle) { return true; }
     if (client.stopped() || !timeout_->lasts(answers(), client.asking())) { return false; }
-    std::this_thread::sleep_until(until);  // where the next try is due later it came back at once
+    std::this_thread::sleep_until(until);  // returns at once if the next attempt is due later
   }
   return false;
 }

@@ -14,29 +14,29 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// What came of the delivery of one directory.
+/// Result of the delivery of one directory.
 struct MlflowDelivered {
   Outcome outcome = Outcome::some;
-  std::string why;              ///< for all but `all` and `so_far`
-  std::uint64_t points = 0;     ///< that the server took now
-  std::uint64_t was_there = 0;  ///< that it had already, though nobody knew
+  std::string why;              ///< for all outcomes but `all` and `so_far`
+  std::uint64_t points = 0;     ///< points that the server accepted now
+  std::uint64_t was_there = 0;  ///< points that it had already, unknown to the cursor
   std::uint64_t waiting = 0;
-  std::uint64_t left_out = 0;     ///< refused by the server, so far
-  std::size_t missing_files = 0;  ///< likewise, or never written
+  std::uint64_t left_out = 0;     ///< refused by the server so far
+  std::size_t missing_files = 0;  ///< refused, or never written
   std::string run_id;
-  std::string server;   ///< that was asked
-  std::string warning;  ///< on the figures over ranks; mostly empty
+  std::string server;   ///< server of the delivery
+  std::string warning;  ///< on the figures over ranks; usually empty
 };
 
-/// Sends what the journal in a directory has and MLflow has not, as the exporter in the program would have: the same
-/// points. One thread at a time.
+/// Sends the data of a directory's journal that MLflow lacks, as the exporter in the program would: the same points.
+/// One thread at a time.
 class MlflowDelivery {
  public:
-  /// \param patience of the call that this is a part of; not nullptr.
+  /// \param timeout of the calling takt sync; not nullptr.
   MlflowDelivery(std::string directory, MlflowOptions options, std::shared_ptr<IdleTimeout> timeout,
                  detail::SenderTimes times = {});
 
-  /// \throws takt::Error for options that cannot work, and where nobody could find out later how far it got.
+  /// \throws takt::Error for options that cannot work, and if the progress cannot be saved.
   MlflowDelivered run(const Watcher& watch = {});
 
  private:

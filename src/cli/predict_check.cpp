@@ -32,23 +32,23 @@ constexpr const char* kResults = "results.csv";
 constexpr std::size_t kMaxModelsNamed = 8;
 
 [[noreturn]] void refuse_file(const std::string& path, int error) {
-  throw Error(detail::format("cannot read {}: {}; it takes a CSV file with a column name", detail::printable(path),
+  throw Error(detail::format("cannot read {}: {}; the file must be CSV with a column name", detail::printable(path),
                              detail::reason_of(error)));
 }
 
-/// A file that somebody has named: whoever does means where it leads, if it is a link.
+/// Reads a file named by the user; links are followed.
 std::vector<ModelCosts> read_predictions(const std::string& path) {
   std::string text;
   std::error_code error;
   const std::string real = std::filesystem::canonical(path, error).string();
-  // One byte more than there may be tells that there is more.
+  // One byte beyond the limit reveals a larger file.
   if (error || !detail::read_from(real, 0, detail::CsvTable::kMaxBytes + 1, text)) {
     refuse_file(path, error ? error.value() : errno);
   }
   return detail::read_model_costs(text, path);
 }
 
-/// The measurements of the first rank that has some.
+/// Returns the measurements of the first rank that has some.
 std::vector<ModelCosts> read_results(const std::vector<RankDirectory>& directories) {
   for (const RankDirectory& directory : directories) {
     const auto files = directory.open();
@@ -58,7 +58,7 @@ std::vector<ModelCosts> read_results(const std::vector<RankDirectory>& directori
     }
     if (errno != ENOENT) { refuse_file(files->path(kResults), errno); }
   }
-  throw Error(detail::format("there is no {} in {}: this run has no measurements of models", kResults,
+  throw Error(detail::format("no {} in {}: this run has no measurements of models", kResults,
                              directories.empty() ? "this run" : detail::printable(directories.front().path())));
 }
 
@@ -81,7 +81,9 @@ int predict_check(const PredictOptions& options) {
   const detail::PredictionCheck check = detail::check_predictions(read_predictions(options.file), measured);
   report_unchecked("predicted and not measured", check.only_predicted);
   report_unchecked("measured and not predicted", check.only_measured);
-  if (!check.any()) { throw Error("nothing was both predicted and measured; names have to be the same in both files"); }
+  if (!check.any()) {
+    throw Error("no names in common between predictions and measurements; use the same names in both files");
+  }
   detail::print(stdout, "{}", options.json ? prediction_json(check) : prediction_table(check, options.drawn));
   return 0;
 }
@@ -97,15 +99,15 @@ std::string share_text(double share) { return detail::format("{:.2f} %", 100 * s
 
 std::string mean_error_line(const char* cost, const CheckedCost& checked) {
   const PredictionError& error = checked.error;
-  if (error.n == 0) { return detail::format("{}: no error can be told", cost); }
+  if (error.n == 0) { return detail::format("{}: error unknown", cost); }
   const std::string interval = error.has_interval
                                    ? detail::format("95 % CI [{}, {}]", share_text(error.low), share_text(error.high))
-                                   : std::string("no interval: it takes 3");
+                                   : std::string("no interval: 3 models are needed");
   return detail::format("{}: mean absolute percentage error {}, {}, n = {}", cost, share_text(error.mape), interval,
                         error.n);
 }
 
-/// One of kModelCosts.
+/// \param cost one of kModelCosts.
 void add_cost(const char* cost, const CheckedCost& checked, detail::Page& page) {
   if (checked.models.empty()) { return; }
   std::vector<TextTable::Line> lines;

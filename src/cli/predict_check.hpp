@@ -11,9 +11,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// A table for each cost, with what was measured and predicted beside each error, and the mean error below.
+/// Returns a table for each cost, with measured and predicted values next to each error, and the mean error below.
 std::string prediction_table(const detail::PredictionCheck& check, const ConsoleOptions& drawn);
-/// {"schema": "takt-predict-check/1", ...}: docs/command.md has it.
+/// Returns {"schema": "takt-predict-check/1", ...}; see docs/command.md.
 std::string prediction_json(const detail::PredictionCheck& check);
 
 }  // namespace cli

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A journal whose budget is used up is written once a minute.
+// A journal that has used up its budget is written once a minute.
 constexpr std::int64_t kSilenceNs = 90 * detail::kSecondNs;
 constexpr std::int64_t kGivenUpNs = 600 * detail::kSecondNs;
 
@@ -37,7 +37,7 @@ std::int64_t now_ns() {
       .count();
 }
 
-/// The files that may be segments, as they stand.
+/// Returns the status of the files that may be segments.
 std::vector<struct stat> segments_of(const detail::ReadableDirectory& files) {
   std::vector<struct stat> found;
   for (const std::string& name : files.names()) {
@@ -50,7 +50,7 @@ std::vector<struct stat> segments_of(const detail::ReadableDirectory& files) {
   return found;
 }
 
-/// "Epoch > Batch > Comm".
+/// Formats "Epoch > Batch > Comm".
 std::string place(const Snapshot& snapshot, std::uint32_t path) {
   std::string text;
   for (std::uint32_t at = path; at < snapshot.paths.size(); at = snapshot.paths[at].parent) {
@@ -59,7 +59,7 @@ std::string place(const Snapshot& snapshot, std::uint32_t path) {
   return detail::fit_end(text.empty() ? "(lost)" : text, 120);
 }
 
-/// Where each thread was, as far as is known: the innermost of its open regions.
+/// Describes each thread's position, if known: its innermost open region.
 std::string open_places(const Snapshot& snapshot) {
   std::map<std::uint32_t, OpenRegion> innermost;
   for (const OpenRegion& each : snapshot.open) {
@@ -76,7 +76,7 @@ std::string open_places(const Snapshot& snapshot) {
   return text.empty() ? " outside all regions" : text;
 }
 
-/// Of what, and where on the thread that died.
+/// Describes the exception, and the position of the thread that died.
 std::string death_of(const Snapshot& snapshot) {
   const Uncaught& death = snapshot.uncaught;
   std::string text = death.type.empty() ? "died of std::terminate() without an exception"
@@ -97,7 +97,7 @@ std::string heard(std::int64_t heartbeat_unix_ns) {
                         detail::human_time(ago));
 }
 
-/// The time, in ns since 1970, of the newest sign of life in these files; 0: there is none.
+/// Returns the time, in ns since 1970, of the latest heartbeat in these files; 0: none.
 std::int64_t last_heartbeat(const std::vector<struct stat>& segments) {
   std::int64_t latest = 0;
   for (const struct stat& each : segments) {
@@ -171,20 +171,21 @@ void drop_figures(Rank& rank) {
 bool report_lost(const RankDirectory& directory, const std::string& name) {
   const detail::LostRecords lost = detail::lost_before_journal(read_rank(directory).snapshot.losses);
   if (!lost.any()) { return false; }
-  const std::string line = name + "of what the run recorded, " + lost.words() +
-                           " were lost before they were in its journal: no file has them. takt check says why\n";
+  const std::string line =
+      name + "the data is incomplete: " + lost.words() +
+      " were dropped before they reached the journal; no file has them. Run takt check for the reason\n";
   std::fputs(line.c_str(), stderr);
   return true;
 }
 
 std::string describe(const Rank& rank) {
-  const bool is_new = rank.states < 2;  // where it was when it began says nothing of what came then
+  const bool is_new = rank.states < 2;  // only the start was recorded, which does not show a later position
   const std::string where = open_places(rank.snapshot);
   switch (rank.ending) {
     case Ending::finished:
       return "finished";
     case Ending::failed:
-      return rank.snapshot.uncaught.happened ? death_of(rank.snapshot) : "failed, as the program said";
+      return rank.snapshot.uncaught.happened ? death_of(rank.snapshot) : "failed, as reported by the program";
     case Ending::killed:
       return "ended by SIGTERM" + where;
     case Ending::running:
@@ -195,7 +196,7 @@ std::string describe(const Rank& rank) {
     case Ending::silent:
       break;
   }
-  return "died, or " + detail::printable(rank.snapshot.run.host) + " is cut off, " +
+  return "died, or " + detail::printable(rank.snapshot.run.host) + " is unreachable, " +
          (is_new ? "and the journal does not say where" : "last seen" + where) + "; " + heard(rank.heartbeat_unix_ns);
 }
 
@@ -203,8 +204,8 @@ std::string why_closed(const std::string& directory) {
   std::error_code error;
   const fs::directory_iterator at(directory, error);
   if (!error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) { return ""; }
-  return detail::printable(directory) + " cannot be entered: " + error.message() +
-         "; call takt as the user who ran the program";
+  return detail::printable(directory) + " cannot be opened: " + error.message() +
+         "; run takt as the user who ran the program";
 }
 
 std::string why_unreadable(const Rank& rank) {
@@ -213,10 +214,10 @@ std::string why_unreadable(const Rank& rank) {
   if (std::string closed = is_merged ? "" : why_closed(rank.directory.path()); !closed.empty()) { return closed; }
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
-    return "there is nothing to read in the journal in " + where +
+    return "no readable data in the journal in " + where +
            (rank.bytes == 0
                 ? "; its files are empty"
-                : "; its " + detail::human_bytes(static_cast<double>(rank.bytes)) + " hold no whole record");
+                : "; its " + detail::human_bytes(static_cast<double>(rank.bytes)) + " contain no complete record");
   }
   return why_no_journal(rank.directory);
 }
@@ -226,18 +227,18 @@ std::vector<std::string> damages(const Rank& rank) {
   const auto say = [&](std::uint64_t count, const char* text) {
     if (count != 0) { out.push_back(detail::format("{} {}", detail::human_count(count), text)); }
   };
-  say(rank.damage.damaged_bytes, "damaged bytes stepped over");
-  say(rank.damage.torn_tail_bytes, "bytes cut off at an end");
+  say(rank.damage.damaged_bytes, "damaged bytes skipped");
+  say(rank.damage.torn_tail_bytes, "bytes truncated at an end");
   say(rank.damage.lost_frames, "records missing");
   say(rank.damage.unreadable_frames, "records unreadable");
-  say(rank.damage.unknown_frames, "records of kinds that this version does not know");
+  say(rank.damage.unknown_frames, "records of kinds unknown to this version");
   if (!rank.error.empty()) { out.push_back(detail::printable(rank.error)); }
   return out;
 }
 
 namespace {
 
-/// Of each series what its totals count beyond what `earlier` Sessions had counted, and what its rows do.
+/// Returns, for each series, the steps in its totals without those of `earlier` Sessions, and the steps with rows.
 std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std::uint64_t> earlier,
                                        std::vector<std::uint64_t> rows) {
   std::vector<SeriesSteps> all;
@@ -247,8 +248,7 @@ std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std
     const Series& series = snapshot.series[at];
     const std::string where = detail::fit_end(detail::printable(snapshot.path_name(series.path)), 120);
     const std::uint64_t steps = series.steps - std::min(series.steps, earlier[at]);
-    // The rows of a period may be of later steps than its totals; and those of steps between two Sessions are here,
-    // too.
+    // The rows of a period may belong to later steps than its totals; steps between two Sessions are included.
     all.push_back({where, std::max(steps, rows[at]), rows[at], series.path});
   }
   return all;
@@ -259,7 +259,7 @@ void refuse_odd_number(Rank& rank) {
   if (rank.frames == 0 || can_be_rank(number)) { return; }
   rank.frames = 0;
   rank.error =
-      detail::format("the journal in {} says that it is of rank {}, which cannot be", rank.directory.path(), number);
+      detail::format("the journal in {} claims to be of rank {}, which is invalid", rank.directory.path(), number);
 }
 
 }  // namespace
@@ -282,7 +282,7 @@ void RankReader::look(const Consumer& take) {
 
 void RankReader::close(const Consumer& take) {
   if (rank_.ending != Ending::running) {
-    // It may have written its last between the reading and the look at it.
+    // The process may have written more after the last read and before its state was checked.
     if (reader_.finish(rank_.snapshot)) { show(take); }
     if (reader_.ended()) { rank_.ending = ending_of(*files_, reader_, rank_.snapshot); }
   }

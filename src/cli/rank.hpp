@@ -18,112 +18,112 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// How a process that kept a journal stands.
+/// State of a process with a journal.
 enum class Ending {
   finished,
-  failed,   ///< it has ended, and said that it failed
-  killed,   ///< it has ended, and said that SIGTERM made it
-  running,  ///< it is there, or was not long ago
-  died,     ///< it is not there any more, and has not said that it ended
-  silent,   ///< on another machine, and nothing was heard from it for a while
+  failed,   ///< ended, and reported failure
+  killed,   ///< ended by SIGTERM, as the journal records
+  running,  ///< the process exists, or did so recently
+  died,     ///< the process does not exist and has recorded no end
+  silent,   ///< on another machine, without a recent heartbeat
 };
 
-/// The steps of one series.
+/// Step counts of one series.
 struct SeriesSteps {
-  std::string path;         ///< of its Batch, for people
-  std::uint64_t steps = 0;  ///< that have ended, without those of earlier Sessions of the process
-  std::uint64_t rows = 0;   ///< of these, in the journal
-  std::uint32_t batch = 0;  ///< the path, index into Snapshot::paths
+  std::string path;         ///< path of its Batch, for display
+  std::uint64_t steps = 0;  ///< ended steps, without those of earlier Sessions of the process
+  std::uint64_t rows = 0;   ///< number of these steps with a row in the journal
+  std::uint32_t batch = 0;  ///< index of the Batch in Snapshot::paths
 };
 
-/// What the journal in the directory of one rank says.
+/// Contents of one rank's journal.
 struct Rank {
   RankDirectory directory;
-  Snapshot snapshot;  ///< its newest state; without rows and metrics
+  Snapshot snapshot;  ///< latest state; without rows and metrics
   Ending ending = Ending::silent;
-  std::int64_t heartbeat_unix_ns = 0;  ///< when the journal was last written
+  std::int64_t heartbeat_unix_ns = 0;  ///< last write of the journal
   detail::JournalReader::Damage damage;
-  std::string error;  ///< what could not be read at all
+  std::string error;  ///< reason if nothing could be read
   std::uint64_t frames = 0;
-  std::uint64_t states = 0;  ///< as of which the journal tells the run; the first one is from its beginning
+  std::uint64_t states = 0;  ///< recorded states of the run; the first one is from its start
   std::uint64_t rows = 0;
   std::vector<SeriesSteps> steps;
   std::shared_ptr<const detail::RankSteps> kept_steps;  ///< for the comparison of ranks; nullptr: none
   std::uint64_t metrics = 0;
   std::size_t segments = 0;
   std::uint64_t bytes = 0;
-  std::string standing;               ///< as of describe(), in a report: its figures may be gone
-  std::size_t place = 0;              ///< among those that were named, where a RunReader has read it
-  std::vector<std::string> not_read;  ///< what else in its directory was wanted and could not be read, and why
+  std::string standing;               ///< text of describe(), for a report; its figures may be dropped
+  std::size_t place = 0;              ///< index among the named directories, if read by a RunReader
+  std::vector<std::string> not_read;  ///< other files that could not be read, and why
 
   bool readable() const noexcept { return frames != 0; }
 };
 
-/// Shown a snapshot with the rows and metrics that are new in it.
+/// Receives a snapshot with the new rows and metrics.
 using Consumer = std::function<void(const Snapshot&)>;
 
-/// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
+/// Reads the journal once from start to end, in parts; each part is passed to `take`.
 Rank read_rank(const RankDirectory& directory, const Consumer& take = {});
 
-/// Frees what the figures of a rank take, which are in a sum. Who it is stays, with parameters, wall time, findings,
-/// trials and measurements.
+/// Frees the figures of a rank that are in a sum. Keeps its identity, parameters, wall time, findings, trials and
+/// measurements.
 void drop_figures(Rank& rank);
 
-/// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a
-/// delivery of all that is there is not one of all that was.
+/// Prints data that the run dropped before its journal on stderr, prefixed by `name`, and returns true if there is any.
+/// A complete delivery of the journal lacks that data.
 bool report_lost(const RankDirectory& directory, const std::string& name);
 
-/// How it stands, also after more of it was read into `snapshot`.
+/// Returns the state of the process, also after more was read into `snapshot`.
 Ending ending_of(const detail::ReadableDirectory& files, const detail::JournalReader& reader, const Snapshot& snapshot);
 
-/// The same of one whose journal does not say that it ended.
+/// Returns the state of a process whose journal records no end.
 Ending ending_without_word(const detail::ReadableDirectory& files, const RunInfo& run);
 
-/// More than any machine runs: sums and tables go by their numbers, and journals may say anything.
+/// Limit above any machine's number of ranks: ranks are used as indexes, and journals may contain any number.
 constexpr int kMaxRanks = 1 << 20;
-/// Whether there can be a rank of that number.
+/// Returns true if the number is a valid rank.
 bool can_be_rank(int number) noexcept;
 
-/// Of the three that the process itself has told.
+/// Returns true for the three endings that the process itself records.
 bool has_ended(Ending ending) noexcept;
 
-/// Of one that is silent: nothing was heard from it for so long that it is taken for dead.
-/// \param now_unix_ns by the clock that gives these files their times, where that is known.
+/// Returns true if a silent process was not heard of for so long that it counts as dead.
+/// \param now_unix_ns current time on the clock of the file system, if known.
 bool is_given_up(const detail::ReadableDirectory& files, std::optional<std::int64_t> now_unix_ns = {});
 
-/// Fills in what the files of its journal say of themselves.
+/// Fills in the state of the journal's files.
 void read_state(const detail::ReadableDirectory& files, Rank& rank);
 
-/// Of all segments in the directory.
+/// Total size of all segments in the directory, in bytes.
 std::uint64_t journal_bytes(const detail::ReadableDirectory& files);
 
-/// "finished", "died in Epoch > Batch > Comm on thread main, open 312 s; last heard of ..."
+/// Returns a text like "finished", "died in Epoch > Batch > Comm on thread main, open 312 s; last heard of ..."
 std::string describe(const Rank& rank);
 
-/// Why the directory cannot be listed, and what to do; empty where it can be, or is none.
+/// Returns why the directory cannot be listed, and the cure; empty if it can, or is not a directory.
 std::string why_closed(const std::string& directory);
 
-/// Why there is nothing to say about it, and what to do. For one that is not readable().
+/// Returns why the rank has no readable data, and the cure. REQUIRES: !rank.readable().
 std::string why_unreadable(const Rank& rank);
 
-/// What is wrong with the files, as parts of a sentence; none: nothing is.
+/// Returns the defects of the files as parts of a sentence; empty: none.
 std::vector<std::string> damages(const Rank& rank);
 
-/// Reads the journal of one rank, also while it is written. One thread at a time.
+/// Reads the journal of one rank, even while it is written. One thread at a time.
 class RankReader {
  public:
   explicit RankReader(const RankDirectory& directory);
 
-  /// Reads about a MiB of what was appended since the last call, and shows it to `take`. Returns whether there was any.
+  /// Reads about 1 MiB of new data and passes it to `take`. Returns true if there was any.
   bool read_part(const Consumer& take = {});
-  /// Behind the last part: finds out how the process stands. Of one that has ended or died it takes the rest, too.
+  /// After the last part: finds the state of the process. If it has ended or died, reads the rest as well.
   void look(const Consumer& take = {});
-  /// Nobody reads on: takes what is left, and the rows that wait for values of a device as they stand.
+  /// Ends reading: takes the remaining data, and rows that still wait for device values.
   void close(const Consumer& take = {});
 
-  /// As of the last look() or close().
+  /// State as of the last look() or close().
   const Rank& rank() const noexcept { return rank_; }
-  /// Of which checksums were made: what reading has cost.
+  /// Number of checksummed bytes, a measure of the cost of reading.
   std::uint64_t checked_bytes() const noexcept { return reader_.checked_bytes(); }
 
  private:

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kLastNs = std::numeric_limits<std::int64_t>::max();
 
-/// Of microseconds with three decimals, as trace_microseconds() writes them. A double would not hold each nanosecond.
+/// Parses microseconds with three decimals, as written by trace_microseconds(). A double cannot hold every nanosecond.
 std::optional<std::int64_t> exact_ns(std::string_view text) {
   constexpr std::size_t kDecimals = 3;
   const std::size_t point = text.find('.');
@@ -47,12 +47,12 @@ Kind kind_named(std::string_view name) {
   return Kind::other;
 }
 
-/// An event's members, with numbers as they stand there.
+/// Members of an event, with numbers as text.
 struct EventMembers {
   void take(const detail::JsonStop& stop);
 
   std::optional<std::string> name;
-  std::optional<std::string> given;  // by the name that it has in its arguments
+  std::optional<std::string> given;  // name from its arguments
   std::string phase;
   std::string category;
   std::optional<std::int64_t> begin_ns;
@@ -72,14 +72,14 @@ void EventMembers::take(const detail::JsonStop& stop) {
   } else if (stop.kind == Stop::real) {
     if (stop.is("", "ts")) { begin_ns = exact_ns(stop.text); }
     if (stop.is("", "dur")) { duration_ns = exact_ns(stop.text); }
-  } else if (stop.kind == Stop::integer && stop.integer != kLastNs) {  // which stands for what is beyond it, too
+  } else if (stop.kind == Stop::integer && stop.integer != kLastNs) {  // kLastNs also represents later times
     if (stop.is("", "pid")) { process = stop.integer; }
     if (stop.is("", "tid")) { track = stop.integer; }
     if (stop.is("/args", "sort_index")) { order = stop.integer; }
   }
 }
 
-/// Whether there is one, and a track can have it.
+/// Returns true if there is a number that is valid for a track.
 bool is_number(const std::optional<std::int64_t>& track) {
   return track && *track >= 0 && *track <= std::numeric_limits<std::uint32_t>::max();
 }
@@ -137,16 +137,16 @@ constexpr std::string_view kEndOfFile = "}\n";
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 18U;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20U;  // names are far shorter
 constexpr std::size_t kLongestEnd = std::size_t{1} << 20U;
-constexpr std::size_t kMaxTracks = std::size_t{1} << 17U;  // a file may name any number
-constexpr std::size_t kKeptText = 1000;                    // of JsonFields
+constexpr std::size_t kMaxTracks = std::size_t{1} << 17U;  // a file may contain any number
+constexpr std::size_t kKeptText = 1000;                    // as in JsonFields
 
-/// The lines of a stretch of a file, one at a time.
+/// Reads the lines of a part of a file, one at a time.
 class LinesOfFile {
  public:
   LinesOfFile(const detail::ReadableDirectory& files, const std::string& name, std::uint64_t begin, std::uint64_t end)
       : files_(files), name_(name), offset_(begin), end_(end) {}
 
-  /// The next one, without its end. False: there is none, or why() says why it cannot be read.
+  /// Gets the next line, without its newline. Returns false at the end, or on an error, which why() describes.
   bool next(std::string& line) {
     line.clear();
     is_cut_ = false;
@@ -169,8 +169,8 @@ class LinesOfFile {
     return why_.empty() && !line.empty();
   }
 
-  bool is_cut() const noexcept { return is_cut_; }           // what came last has no end
-  std::uint64_t number() const noexcept { return number_; }  // of that, in the file
+  bool is_cut() const noexcept { return is_cut_; }           // the last line has no newline
+  std::uint64_t number() const noexcept { return number_; }  // number of the last line in the file
   const std::string& why() const noexcept { return why_; }
 
  private:
@@ -180,7 +180,7 @@ class LinesOfFile {
     const auto max = static_cast<std::size_t>(std::min<std::uint64_t>(kReadAtOnce, end_ - offset_));
     if (max == 0) { return false; }
     if (!files_.read(name_, offset_, max, buffer_)) { why_ = std::system_category().message(errno); }
-    if (why_.empty() && buffer_.empty()) { why_ = "it became shorter while it was read"; }
+    if (why_.empty() && buffer_.empty()) { why_ = "it shrank while it was read"; }
     offset_ += buffer_.size();
     return !buffer_.empty();
   }
@@ -191,7 +191,7 @@ class LinesOfFile {
   const std::uint64_t end_;
   std::string buffer_;
   std::size_t at_ = 0;
-  std::uint64_t number_ = 1;  // the head is a line, too
+  std::uint64_t number_ = 1;  // the head counts as a line
   bool is_cut_ = false;
   std::string why_;
 };
@@ -201,7 +201,7 @@ std::optional<TraceEvent> event_in(std::string_view line) {
   return TraceEvent::parse(line);
 }
 
-/// The event with which the rank's exporter begins: names may have changed on their way through JSON.
+/// Returns the first event of the rank's exporter: names may have changed in JSON.
 std::optional<TraceEvent> first_event(const RunInfo& run, std::int64_t process) {
   const std::string name = detail::format("{} rank {}", run.name, run.rank);
   return TraceEvent::parse(detail::trace_metadata("process_name", process, 0, {{"name", name}}));
@@ -222,7 +222,7 @@ bool RecordedTimeLine::is_part() const noexcept { return file_ == kRecordedPart;
 
 void RecordedTimeLine::refuse(const std::string& why) {
   is_there_ = false;
-  warnings_.clear();  // nothing of it counts any more
+  warnings_.clear();  // its contents no longer count
   refusal_ = detail::format("{} {}", detail::printable(files_->path(file_)), why);
 }
 
@@ -230,7 +230,7 @@ void RecordedTimeLine::warning(const std::string& what) {
   warnings_.push_back(detail::format("{}: {}", detail::printable(files_->path(file_)), what));
 }
 
-/// The whole one goes before the other.
+/// Finds the file; the complete one is preferred.
 bool RecordedTimeLine::find() {
   for (const char* const name : {kRecordedFile, kRecordedPart}) {
     struct stat status = {};
@@ -240,7 +240,7 @@ bool RecordedTimeLine::find() {
       end_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
       return true;
     }
-    refuse("is no file");
+    refuse("is not a regular file");
     return false;
   }
   return false;
@@ -252,18 +252,18 @@ void RecordedTimeLine::check(const RunInfo& run) {
     refuse("cannot be read: " + std::system_category().message(errno));
     return;
   }
-  // Who was killed early has written less than that.
+  // A process that was killed early has written less.
   if (is_part() && head.size() < detail::kTraceHead.size() && detail::kTraceHead.substr(0, head.size()) == head) {
     return;
   }
   if (head != detail::kTraceHead) {
-    refuse("is no time line of Takt's");
+    refuse("is not a time line of Takt");
     return;
   }
   if (!check_end(run)) { return; }
   LinesOfFile lines(*files_, file_, head.size(), end_);
   std::string line;
-  if (!lines.next(line) && lines.why().empty()) { return; }  // nothing but the head
+  if (!lines.next(line) && lines.why().empty()) { return; }  // the head only
   const std::optional<TraceEvent> found = event_in(line);
   const std::optional<TraceEvent> first = first_event(run, process_);
   if (!found && lines.is_cut()) { return; }
@@ -272,7 +272,7 @@ void RecordedTimeLine::check(const RunInfo& run) {
   if (!is_there_) { refuse("is not of this rank of the run"); }
 }
 
-/// What stands behind the events says whose they are, and what is not there.
+/// Checks the data after the events: the owner of the file, and missing regions.
 bool RecordedTimeLine::check_end(const RunInfo& run) {
   const std::uint64_t from = std::max<std::uint64_t>(end_, kLongestEnd) - kLongestEnd;
   std::string text;
@@ -284,7 +284,7 @@ bool RecordedTimeLine::check_end(const RunInfo& run) {
   const bool has_end = at != std::string::npos && text.size() >= at + kEndOfEvents.size() + kEndOfFile.size() &&
                        text.compare(text.size() - kEndOfFile.size(), kEndOfFile.size(), kEndOfFile) == 0;
   if (!has_end) {
-    if (!is_part()) { warning("it has no end, and was cut off"); }
+    if (!is_part()) { warning("it has no end: the file is truncated"); }
     return true;
   }
   end_ = from + at + 1;
@@ -298,7 +298,8 @@ bool RecordedTimeLine::check_end(const RunInfo& run) {
   }
   dropped_spans_ = fields.count("dropped_spans");
   if (dropped_spans_ != 0) {
-    warning(detail::format("{} regions had no room in it (TAKT_TRACE_EVENTS)", detail::grouped(dropped_spans_)));
+    warning(
+        detail::format("{} regions were dropped, as it was full (TAKT_TRACE_EVENTS)", detail::grouped(dropped_spans_)));
   }
   return true;
 }
@@ -310,20 +311,20 @@ void RecordedTimeLine::read(const Take& take) {
   while (lines.next(line)) {
     const std::optional<TraceEvent> event = event_in(line);
     if (event && event->process == process_ && take_event(*event, take)) { continue; }
-    if (lines.is_cut()) { break; }  // in the midst of what was written last
+    if (lines.is_cut()) { break; }  // inside the latest write
     if (++damaged_lines_ == 1) { first_damaged = lines.number(); }
   }
   if (damaged_lines_ != 0) {
-    warning(detail::format("{} of its lines {} no events of this rank, and {} left out; the first is line {}",
+    warning(detail::format("{} of its lines {} no events of this rank and {} skipped; the first is line {}",
                            damaged_lines_, damaged_lines_ == 1 ? "is" : "are", damaged_lines_ == 1 ? "is" : "are",
                            first_damaged));
   }
   if (!lines.why().empty()) {
-    warning("nothing is read behind line " + std::to_string(lines.number()) + ": " + lines.why());
+    warning("nothing after this line is read: line " + std::to_string(lines.number()) + ": " + lines.why());
   }
 }
 
-/// False: there are too many tracks.
+/// Returns false if there are too many tracks.
 bool RecordedTimeLine::take_event(const TraceEvent& event, const Take& take) {
   switch (event.what) {
     case TraceEvent::What::slice:

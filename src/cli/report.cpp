@@ -35,7 +35,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-/// The rows of one journal, as they are read.
+/// Prints the rows of one journal while it is read.
 class StepPrinter {
  public:
   void print(const Snapshot& snapshot) {
@@ -68,19 +68,19 @@ void print_tables(const std::vector<RunReport>& runs, const ReportOptions& optio
 
 void write_pages(std::vector<RunReport>& runs, const std::string& file) {
   if (runs.empty()) { return; }
-  if (runs.size() > 1) { throw Error(detail::format("a page is of one run, and these are {}; name one", runs.size())); }
+  if (runs.size() > 1) { throw Error(detail::format("a page shows one run, but {} are given; name one", runs.size())); }
   add_heat(runs.front());
   write_page(runs.front(), file);
 }
 
-/// Prints the rows of all processes, in the order in which these were named.
+/// Prints the rows of all processes in the order in which they were named.
 void print_steps(RunReader& reader, const ReportOptions& options) {
   std::map<std::size_t, RankDirectory> directories;  // by place
   for (const RunProcesses& run : reader.runs()) {
     for (const RunProcess& each : run) { directories.emplace(each.place, each.directory); }
   }
   StepPrinter steps;
-  std::map<std::size_t, Rank> ranks;  // of these only who they are
+  std::map<std::size_t, Rank> ranks;  // identities only
   for (const auto& [place, directory] : directories) {
     Rank rank = read_rank(directory, [&](const Snapshot& snapshot) { steps.print(snapshot); });
     drop_figures(rank);
@@ -118,7 +118,7 @@ int report(const std::vector<std::string>& runs, const ReportOptions& options) {
 
 namespace {
 
-/// Reads a rank with what a report needs of it. Any thread.
+/// Reads a rank with the data that a report needs. Any thread.
 Rank read_reported(const RankDirectory& directory, const ReportOptions& options, std::size_t directories) {
   const bool concludes = options.form != ReportForm::csv;
   const bool compares = options.rank < 0 && concludes;
@@ -143,14 +143,14 @@ Rank read_reported(const RankDirectory& directory, const ReportOptions& options,
   detail::conclude(rank.snapshot, std::make_shared<const StepHistory>(history.finished()));
   detail::add_finding_of_trials(rank.snapshot);
   const bool is_one = directories == 1 || options.rank >= 0;
-  if (!is_one) { rank.snapshot.history.reset(); }  // of many ranks it is too much
+  if (!is_one) { rank.snapshot.history.reset(); }  // takes too much memory for many ranks
   return rank;
 }
 
 }  // namespace
 
 std::vector<RunReport> read_reports(RunReader& reader, const ReportOptions& options, std::size_t directories) {
-  // Whether something is printed of each rank that takes all of its figures.
+  // Some output needs all figures of each rank.
   const bool prints_ranks = options.per_rank || options.form == ReportForm::json;
   std::vector<RunReport> reports;
   for (const RunProcesses& run : reader.runs()) {

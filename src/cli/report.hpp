@@ -13,16 +13,16 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Reads these runs, and adds them up rank by rank: of each rank stays only what is printed of it. Says on stderr what
-/// could not be read, and who is left out.
-/// \param reader of which the rank that is wanted is kept.
-/// \param directories how many were named.
-/// \throws takt::Error where a run does not have the rank that is wanted.
+/// Reads these runs and adds up their ranks; keeps only the data of each rank that is printed. Prints unreadable data
+/// and excluded ranks on stderr.
+/// \param reader already limited to the requested rank.
+/// \param directories number of named directories.
+/// \throws takt::Error if a run does not have the requested rank.
 std::vector<RunReport> read_reports(RunReader& reader, const ReportOptions& options, std::size_t directories);
 
-/// Writes the page of a run, and says where. Of several ranks it reads the journal of the first one again, whose steps
-/// it draws.
-/// \throws takt::Error where the file cannot be written.
+/// Writes the page of a run and prints its path. With several ranks, reads the first one's journal again to draw its
+/// steps.
+/// \throws takt::Error if the file cannot be written.
 void write_page(const RunReport& run, const std::string& file);
 
 }  // namespace cli

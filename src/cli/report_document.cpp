@@ -20,7 +20,7 @@ namespace {
 
 using detail::JsonText;
 
-/// null where no exception ended it.
+/// Returns null if no exception ended the run.
 JsonText uncaught_json(const Snapshot& snapshot) {
   const Uncaught& death = snapshot.uncaught;
   if (!death.happened) { return {}; }
@@ -123,7 +123,7 @@ JsonText attempts_json(const std::vector<AttemptSpan>& attempts) {
 
 std::string decimal(double value, bool known) { return known ? detail::format("{:.3f}", value) : ""; }
 
-/// Empty for one rank alone.
+/// Returns empty columns for a single rank.
 std::string over_ranks(const detail::JobReport& job, std::uint32_t index) {
   const detail::RankPath* const path = detail::find_path(job.record, job.sum, index);
   if (path == nullptr || path->host_totals.ranks == 0) { return ",,,,,"; }
@@ -150,7 +150,7 @@ std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
   return line + over_ranks(job, index) + "\n";
 }
 
-/// As in trials.json; null where there were none.
+/// Returns the results as in trials.json; null if there were none.
 JsonText trials_json_of(const RunReport& run) {
   if (!run.trials) { return {}; }
   JsonText trials = JsonText::raw(detail::trials_json(run.job.sum.run, run.trials->sum));
@@ -159,7 +159,7 @@ JsonText trials_json_of(const RunReport& run) {
   return trials;
 }
 
-/// As in results.json, without the runs, of each rank that has some.
+/// Returns the measurements as in results.json, without runs, of each rank that has some.
 JsonText measurements_of(const RunReport& run) {
   JsonText all = JsonText::array();
   for (const Rank& rank : run.ranks) {

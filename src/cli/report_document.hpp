@@ -10,9 +10,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// By schema "takt-report/2", docs/command.md.
+/// Returns JSON with the schema "takt-report/2", docs/command.md.
 std::string report_json(const std::vector<RunReport>& runs);
-/// A line for each path.
+/// Returns a CSV line for each path.
 std::string report_csv(const std::vector<RunReport>& runs);
 
 }  // namespace cli

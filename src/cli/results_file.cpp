@@ -107,11 +107,11 @@ Measurement read_measurement(const JsonFields& json) {
 }  // namespace
 
 Measurements parse_results(std::string_view text, std::string& error) {
-  const JsonFields document = JsonFields::parse(text, "runs");  // they are most of it
+  const JsonFields document = JsonFields::parse(text, "runs");  // single runs take the most space
   const JsonFields list = document.member("measurements");
   if (document.text("schema") != kResultsSchema || !list.is_list()) {
-    error = std::string("is no document of schema ") + kResultsSchema +
-            "; it is damaged, or of a newer Takt, whose command reads it";
+    error = std::string("is not a document of schema ") + kResultsSchema +
+            "; it is damaged, or was written by a newer Takt; use the newer takt command";
     return {};
   }
   Measurements measurements;
@@ -177,8 +177,8 @@ void read_kinds(const JsonFields& document, TrialResults& results) {
 std::shared_ptr<const TrialResults> parse_trials(std::string_view text, std::string& error) {
   const JsonFields document = JsonFields::parse(text);
   if (document.text("schema") != kTrialsSchema) {
-    error = std::string("is no document of schema ") + kTrialsSchema +
-            "; it is damaged, or of a newer Takt, whose command reads it";
+    error = std::string("is not a document of schema ") + kTrialsSchema +
+            "; it is damaged, or was written by a newer Takt; use the newer takt command";
     return nullptr;
   }
   auto results = std::make_shared<TrialResults>();
@@ -196,7 +196,7 @@ std::shared_ptr<const TrialResults> parse_trials(std::string_view text, std::str
   results->went_on = document.flag("went_on");
   results->restored = document.flag("restored");
   read_kinds(document, *results);
-  detail::conclude_trials(*results);  // by the figures, whatever the file says of them
+  detail::conclude_trials(*results);  // computed from the figures; conclusions in the file are ignored
   return results;
 }
 

@@ -60,9 +60,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxNames = 3;
 constexpr std::size_t kLongestName = 40;
-constexpr std::size_t kMaxEntries = 10'000;  // somebody's home may be large
+constexpr std::size_t kMaxEntries = 10'000;  // the directory may be large, such as a home directory
 
-/// Sorted; not more than kMaxEntries.
+/// Returns sorted names, at most kMaxEntries.
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -74,7 +74,7 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-/// What else a run leaves in its directory.
+/// Returns true for other files that a run writes into its directory.
 bool is_of_takt(std::string_view name) {
   constexpr std::string_view kNames[] = {"summary.json", "steps.csv",   "trace.json", "mlflow.json",
                                          "mlflow.lease", "wandb.lease", "wandb.json"};
@@ -84,7 +84,7 @@ bool is_of_takt(std::string_view name) {
   });
 }
 
-/// "a, b, c and 2 more".
+/// Formats "a, b, c and 2 more".
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t at = 0; at < std::min(names.size(), kMaxNames); ++at) {
@@ -101,23 +101,22 @@ std::string why_no_journal(const RankDirectory& directory) {
       directory.file() == nullptr ? names_in(directory.path()) : directory.open()->names();
   if (names.empty()) {
     return where +
-           " is empty: the program that made it wrote nothing there. Either its disk took nothing, or it kept no "
-           "journal "
-           "(TAKT_JOURNAL=0, TAKT_FILES=0) and did not come to its end";
+           " is empty: the program that created it wrote no data. Either its disk was unavailable, or it kept no "
+           "journal (TAKT_JOURNAL=0, TAKT_FILES=0) and did not end normally";
   }
   if (std::none_of(names.begin(), names.end(), [](const std::string& each) { return is_of_takt(each); })) {
-    return where + " holds no run of Takt's, but " + listed(names);
+    return where + " contains no run of Takt, but " + listed(names);
   }
-  std::string text = where +
-                     " is of a run without a journal: it was switched off (TAKT_JOURNAL=0), or removed; there are " +
-                     listed(names);
+  std::string text =
+      where +
+      " belongs to a run without a journal: it was switched off (TAKT_JOURNAL=0), or removed; found: " + listed(names);
   if (std::binary_search(names.begin(), names.end(), "summary.json")) { text += ". summary.json has the totals"; }
   return text;
 }
 
 std::string what_else_is_in(const std::string& directory) {
   const std::vector<std::string> names = names_in(directory);
-  return names.empty() ? "is empty" : "holds no run of Takt's, but " + listed(names);
+  return names.empty() ? "is empty" : "contains no run of Takt, but " + listed(names);
 }
 
 namespace {
@@ -130,8 +129,8 @@ bool exists_as_directory(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-/// Of the entries of a directory whose name and status are wanted, the names, sorted. What is below the directory that
-/// somebody has named is not followed where it is a link: it could lead anywhere, and what delivers a run writes there.
+/// Returns the sorted names of entries whose name and status are wanted. Links below the named directory are not
+/// followed: they could lead anywhere, and a delivery writes into run directories.
 template <class Wanted>
 std::vector<std::string> entries(const detail::ReadableDirectory& directory, Wanted wanted) {
   std::vector<std::string> found;
@@ -177,7 +176,7 @@ void take_lines(const std::vector<std::string>& lines, std::vector<std::string>&
   warnings.insert(warnings.end(), lines.begin(), lines.end());
 }
 
-/// Those of the merged file with a rank whose path begins like this.
+/// Returns the runs of the merged file with a rank below `path`.
 RunDirectories runs_of(const std::shared_ptr<const detail::MergedFile>& file, const std::string& path,
                        std::vector<std::string>& warnings) {
   RunDirectories runs;
@@ -193,14 +192,14 @@ RunDirectories runs_of(const std::shared_ptr<const detail::MergedFile>& file, co
   return runs;
 }
 
-/// What somebody has named: one run or more.
+/// Runs that a path names.
 struct Named {
   fs::path path;
   RunDirectories runs;
-  RunDirectories closed;  ///< nobody may look into them: they may be runs
+  RunDirectories closed;  ///< without permission to read; they may be runs
 };
 
-/// What a directory of runs has in it, merged files included, in order.
+/// Returns the contents of a directory of runs, including merged files, in order.
 Named runs_in(const fs::path& directory, std::vector<std::string>& warnings) {
   Named found = {directory, {}, {}};
   RunDirectories& runs = found.runs;
@@ -223,7 +222,7 @@ Named runs_in(const fs::path& directory, std::vector<std::string>& warnings) {
   return found;
 }
 
-/// Of the run; 0 where its journals do not say.
+/// Returns the start of the run; 0 if its journals do not contain it.
 std::int64_t start_of(const RunDirectory& run) {
   std::int64_t latest = 0;
   for (const RankDirectory& rank : run.ranks) {
@@ -240,7 +239,7 @@ std::int64_t start_of(const RunDirectory& run) {
   return latest;
 }
 
-/// What nobody may look into is not the same as nothing.
+/// Rejects an unreadable directory, which may contain runs.
 /// \throws takt::Error
 void must_be_open(const fs::path& directory) {
   if (const std::string why = why_closed(directory.string()); !why.empty()) { throw Error(why); }
@@ -250,17 +249,17 @@ std::string shown(const fs::path& path) { return detail::printable(path.string()
 
 void report_links(const fs::path& run, std::vector<std::string>& warnings) {
   for (const fs::path& each : paths_in(run, is_linked_rank)) {
-    warnings.push_back(shown(each) + " is a symbolic link, which is not followed; name the directory that it leads to");
+    warnings.push_back(shown(each) + " is a symbolic link, which is not followed; name its target directory");
   }
 }
 
-/// \throws takt::Error where there is none.
+/// \throws takt::Error if there is none.
 Named some_runs_in(const fs::path& path, std::vector<std::string>& warnings) {
   Named found = runs_in(path, warnings);
   if (!found.runs.empty()) { return found; }
   for (const RunDirectory& each : found.closed) { must_be_open(each.directory); }
   throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
-              "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
+              "; a program with a takt::Session writes its runs to takt-runs, or to TAKT_DIR");
 }
 
 Named search_directory(const fs::path& path, std::vector<std::string>& warnings) {
@@ -273,7 +272,7 @@ Named search_directory(const fs::path& path, std::vector<std::string>& warnings)
   return some_runs_in(path, warnings);
 }
 
-/// The merged file that `path` leads to or through; nullptr: there is none.
+/// Returns the merged file that `path` names or passes through; nullptr: none.
 std::shared_ptr<const detail::MergedFile> merged_on_the_way(const fs::path& path) {
   for (fs::path file = path; file.has_relative_path(); file = file.parent_path()) {
     std::error_code error;
@@ -282,7 +281,7 @@ std::shared_ptr<const detail::MergedFile> merged_on_the_way(const fs::path& path
   return nullptr;
 }
 
-/// \throws takt::Error where there is nothing to look at.
+/// \throws takt::Error if there is nothing to read.
 Named check(const std::string& given, std::vector<std::string>& warnings) {
   std::string name = given;
   while (name.size() > 1 && name.back() == '/') { name.pop_back(); }
@@ -295,15 +294,15 @@ Named check(const std::string& given, std::vector<std::string>& warnings) {
     return named;
   }
   if (std::error_code error; fs::exists(path, error)) {
-    throw Error(shown(path) + " is no directory; name the one of the run, or of the rank, that it is in");
+    throw Error(shown(path) + " is not a directory; name the directory of its run or rank");
   }
   throw Error("there is no directory " + shown(path) +
-              "; name a run's directory, such as takt-runs/<run id>, or the directory that holds the runs");
+              "; name a run's directory, such as takt-runs/<run id>, or the directory that contains the runs");
 }
 
 bool is_on_disk(const RunDirectory& run) { return run.ranks.front().file() == nullptr; }
 
-/// The one that began last; of those that began at once, or do not say when, the first.
+/// Returns the run that started last; of runs with the same or unknown start, the first.
 const RunDirectory& newest_of(const RunDirectories& runs) {
   const RunDirectory* newest = &runs.front();
   std::int64_t latest = start_of(*newest);
@@ -324,8 +323,8 @@ RunDirectory newest_run(const std::string& given, std::vector<std::string>& warn
   for (const RunDirectory& each : named.closed) { warnings.push_back(why_closed(each.directory)); }
   const RunDirectory& newest = named.runs.size() == 1 ? named.runs.front() : newest_of(named.runs);
   if (named.runs.size() > 1) {
-    warnings.push_back("the newest of " + std::to_string(named.runs.size()) + " runs in " + shown(named.path) + ": " +
-                       shown(fs::path(newest.directory).filename()));
+    warnings.push_back("using the latest of " + std::to_string(named.runs.size()) + " runs in " + shown(named.path) +
+                       ": " + shown(fs::path(newest.directory).filename()));
   }
   if (is_on_disk(newest)) { report_links(newest.directory, warnings); }
   return newest;

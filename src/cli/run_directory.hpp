@@ -14,22 +14,22 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Where the files of one rank lie: in a directory, or in a merged file. A value.
+/// Location of one rank's files: a directory, or a part of a merged file. A value.
 class RankDirectory {
  public:
   RankDirectory() = default;
-  /// A directory. It need not be there.
-  RankDirectory(std::string path);  // NOLINT(google-explicit-constructor): as it is mostly known by its path
+  /// Names a directory, which need not exist.
+  RankDirectory(std::string path);  // NOLINT(google-explicit-constructor): ranks are usually given by path
   RankDirectory(std::shared_ptr<const detail::MergedFile> file, std::string run, std::string rank);
 
-  /// "takt-runs/digits-1/rank-0-0-17"; in a merged file "all.tar/digits-1/rank-0-0-17".
+  /// Returns "takt-runs/digits-1/rank-0-0-17"; in a merged file "all.tar/digits-1/rank-0-0-17".
   const std::string& path() const noexcept { return path_; }
-  /// "rank-0-0-17".
+  /// Returns "rank-0-0-17".
   std::string name() const;
-  /// The merged file in which it is; nullptr: in none.
+  /// Returns the merged file that contains it; nullptr: none.
   const std::shared_ptr<const detail::MergedFile>& file() const noexcept { return file_; }
 
-  /// Its files, which stay those of this directory whatever becomes of its path.
+  /// Opens its files; they stay those of this directory even if it is moved.
   std::shared_ptr<const detail::ReadableDirectory> open() const;
 
  private:
@@ -39,54 +39,49 @@ class RankDirectory {
   std::string rank_;
 };
 
-/// The merged file of this name, where a link is followed; nullptr: there is none.
-/// \throws takt::Error where it is of a newer version.
+/// Opens the merged file of this name, following links; nullptr: not a merged file.
+/// \throws takt::Error if it is of a newer version.
 std::shared_ptr<const detail::MergedFile> open_merged(const std::string& path);
 
-/// Why the directory of a rank has no journal, as far as can be seen from what lies in it, and what to do. Printable.
+/// Returns why a rank's directory has no journal, according to its other files, and the cure. Printable.
 std::string why_no_journal(const RankDirectory& directory);
 
-/// What a directory without a run has in it instead: "is empty", "holds no run of Takt's, but a, b and 3 more".
-/// Printable.
+/// Describes a directory without a run: "is empty", "contains no run of Takt, but a, b and 3 more". Printable.
 std::string what_else_is_in(const std::string& directory);
 
-/// Says each on stderr.
+/// Prints each warning on stderr.
 void report_warnings(const std::vector<std::string>& warnings);
 
-/// Where the ranks of these runs lie, each once, as of newest_run(). Of none: of the directory where runs go.
-/// \throws takt::Error where there is none, saying what to do.
+/// Returns the ranks of these runs, each once, see newest_run(). Without runs, uses the default directory of runs.
+/// \throws takt::Error with the cure if there is none.
 std::vector<RankDirectory> rank_directories(const std::vector<std::string>& given, std::vector<std::string>& warnings);
-/// The same, with remarks on stderr.
+/// Same, with warnings on stderr.
 std::vector<RankDirectory> rank_directories(const std::vector<std::string>& given);
 
-/// The directories of ranks in this one, in the order of their names; links are not among them. None: it is no run's.
-/// Any
-/// thread.
+/// Returns the ranks' directories in this one, sorted by name, without links. Empty: not a run's directory. Any thread.
 std::vector<RankDirectory> ranks_in(const std::string& directory);
 
-/// Whether no merged file in which these lie is damaged.
+/// Returns true if none of the merged files that contain these is damaged.
 bool are_whole(const std::vector<RankDirectory>& directories);
 
-/// A run, and where its ranks lie. There are none where nobody may look into it: then it may be no run.
+/// A run and its ranks. Without permission to read it there are no ranks: then it may not be a run.
 struct RunDirectory {
   std::string directory;
   std::vector<RankDirectory> ranks;
 };
 
-/// The run that `given` means: one itself, or the newest in a directory of runs or in a merged file, which is told in
-/// `remarks`, and so is what is wrong with a merged file. A rank's directory stands for its run with this rank alone.
-/// \throws takt::Error where there is none, saying what to do.
+/// Returns the run that `given` names: a run, or the latest one in a directory of runs or in a merged file. A rank's
+/// directory means its run with only this rank. `warnings` gets the choice, and the warnings of a merged file.
+/// \throws takt::Error with the cure if there is none.
 RunDirectory newest_run(const std::string& given, std::vector<std::string>& warnings);
 
-/// The runs that `given` means, in order of their directories, closed ones last: one itself, or all in a directory of
-/// runs, or
-/// in a merged file. A rank's directory stands for its run with this rank alone. Links are told in `remarks`, and what
-/// is
-/// wrong with a merged file.
-/// \throws takt::Error where there is none, saying what to do.
+/// Returns the runs that `given` names, sorted by directory, unreadable ones last: one run, or all in a directory of
+/// runs or a merged file. A rank's directory means its run with only this rank. `warnings` gets links, and the warnings
+/// of a merged file.
+/// \throws takt::Error with the cure if there is none.
 std::vector<RunDirectory> all_runs(const std::string& given, std::vector<std::string>& warnings);
 
-/// Takes in the ranks whose directories were made since the run was found. REQUIRES: it lies in no merged file.
+/// Adds ranks whose directories were created since the run was found. REQUIRES: not in a merged file.
 void refresh(RunDirectory& run);
 
 }  // namespace cli

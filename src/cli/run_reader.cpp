@@ -24,9 +24,9 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-constexpr std::uint64_t kFarApartNs = 3600ULL * detail::kSecondNs;  // no launcher takes so long
+constexpr std::uint64_t kFarApartNs = 3600ULL * detail::kSecondNs;  // longer than any launcher takes
 
-/// Whether the second one began later, by attempt and clock.
+/// Returns true if the second process started later, by attempt and clock.
 bool began_before(const RunProcess& a, const RunProcess& b) {
   return std::tie(a.run.attempt, a.run.start_unix_ns) < std::tie(b.run.attempt, b.run.start_unix_ns);
 }
@@ -35,41 +35,41 @@ bool is_before(const RunProcess& a, const RunProcess& b) {
   return a.run.rank != b.run.rank ? a.run.rank < b.run.rank : began_before(a, b);
 }
 
-/// When the process ended, as far as its journal goes, by the wall clock of its host.
+/// Returns the end of the process according to its journal, on its host's wall clock.
 std::int64_t end_of(const Snapshot& snapshot) noexcept {
   const std::int64_t start = snapshot.run.start_unix_ns;
   const std::int64_t wall = std::max<std::int64_t>(snapshot.wall_ns, 0);
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  return start > kMax - wall ? kMax : start + wall;  // journals may say anything
+  return start > kMax - wall ? kMax : start + wall;  // journals may contain any number
 }
 
-/// From one time to a later one. Unsigned, as they may lie further apart than a signed number reaches.
+/// Returns the time from `begin` to `end`. Unsigned, as the difference may exceed a signed number.
 std::uint64_t ns_from(std::int64_t begin, std::int64_t end) noexcept {
   return end <= begin ? 0 : static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
 }
 
-/// Of two processes that say the same rank and attempt: why the one that began first does not count.
+/// Returns why the first of two processes of one rank and attempt does not count.
 std::string why_superseded(const Rank& earlier, const Rank& later) {
   const RunInfo& run = later.snapshot.run;
   const std::string& host = earlier.snapshot.run.host;
-  // On the same host, after its end. Else both ran beside each other, or nobody knows.
+  // It follows if it is on the same host, after the other's end. Otherwise both ran at once, or the order is unknown.
   const bool follows =
       earlier.ending != Ending::running && run.host == host && run.start_unix_ns >= end_of(earlier.snapshot);
   if (follows) { return "has a later attempt"; }
-  return detail::format("stands twice in attempt {}, on host {} and on host {}, and the one that began last counts",
+  return detail::format("appears twice in attempt {}, on host {} and on host {}; the one that started last counts",
                         run.attempt, detail::printable(host), detail::printable(run.host));
 }
 
 std::string left_out(const Rank& rank, const std::string& why) {
-  return detail::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why,
+  return detail::format("rank {} {}; it is excluded: {}", rank.snapshot.run.rank, why,
                         detail::printable(rank.directory.path()));
 }
 
-/// Picks the ranks that count from the processes of one run as these come by. It holds those back of which it does not
-/// know yet: one as a rule.
+/// Selects the ranks that count from the processes of one run as they arrive. Holds back processes that are undecided,
+/// usually one.
 class LastRanks {
  public:
-  /// \param newest of the newest attempt the process that began last.
+  /// \param newest process of the latest attempt that started last.
   LastRanks(const RunProcess& newest, const RunReader::Use& use)
       : newest_(newest.run),
         is_possible_(newest_.world_size <= kMaxRanks),
@@ -77,13 +77,13 @@ class LastRanks {
         use_(use) {
     if (is_possible_) { return; }
     run_.warnings.push_back(
-        detail::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
+        detail::format("{} claims a world size of {}, which is invalid; only ranks with a journal are counted",
                        detail::printable(newest.directory.path()), newest_.world_size));
   }
 
-  /// The next process, in order of rank, attempt and begin.
+  /// Adds the next process, in order of rank, attempt and start.
   void add(Rank rank);
-  /// There are no more.
+  /// Call it after the last process.
   ReadRun finish();
 
  private:
@@ -97,18 +97,18 @@ class LastRanks {
 
   const RunInfo& newest_;
   bool is_possible_;
-  int world_;  // as far as it is known
+  int world_;  // as far as known
   const RunReader::Use& use_;
   ReadRun run_;
   std::map<int, AttemptSpan> attempts_;
-  std::deque<Rank> waiting_;                    // of which that is not known yet
-  std::optional<Rank> last_;                    // which a later process of its rank may follow
-  std::pair<std::int64_t, int> earliest_ = {};  // of those that are used: when it began, and its number
+  std::deque<Rank> waiting_;                    // undecided processes
+  std::optional<Rank> last_;                    // may be followed by a later process of its rank
+  std::pair<std::int64_t, int> earliest_ = {};  // first used rank to start: its start and number
   std::pair<std::int64_t, int> latest_ = {};
 };
 
-/// As its launcher counts. But agents of an elastic launcher may count differently: one that spent most of its time
-/// beside the newest one, in a world of the same size, is of that one's attempt.
+/// Returns the launcher's attempt. Agents of an elastic launcher may count differently: a process that ran mostly
+/// alongside the latest one, in a world of the same size, belongs to that one's attempt.
 int LastRanks::attempt_of(const Snapshot& process) const noexcept {
   const RunInfo& run = process.run;
   if (run.attempt >= newest_.attempt || run.world_size != newest_.world_size) { return run.attempt; }
@@ -127,8 +127,8 @@ void LastRanks::add_to_attempt(const Snapshot& process) {
   span.end_unix_ns = is_new ? end_of(process) : std::max(span.end_unix_ns, end_of(process));
 }
 
-/// Some launchers tell a rank its number, and not how many there are: one that speaks of itself is there, whatever
-/// others say. But of a restart with fewer ranks those before it are gone.
+/// Some launchers set a rank but no world size: a rank that has a journal counts as existing. Ranks from before a
+/// restart with fewer ranks do not.
 void LastRanks::add(Rank rank) {
   add_to_attempt(rank.snapshot);
   if (attempt_of(rank.snapshot) == newest_.attempt && end_of(rank.snapshot) > newest_.start_unix_ns) {
@@ -171,10 +171,10 @@ ReadRun LastRanks::finish() {
   const std::uint64_t apart_ns = ns_from(earliest_.first, latest_.first);
   if (apart_ns >= kFarApartNs) {
     run_.warnings.push_back(
-        detail::format("rank {} began {} after rank {}, by the clocks of their hosts: is one of these wrong?",
+        detail::format("rank {} started {} after rank {}, by the clocks of their hosts; check whether a clock is wrong",
                        latest_.second, detail::human_time(static_cast<double>(apart_ns)), earliest_.second));
   }
-  // A world that cannot be counts as the ranks that are there.
+  // An invalid world size is replaced by the number of ranks found.
   run_.world = is_possible_ ? static_cast<std::uint64_t>(world_) : run_.ranks;
   for (const auto& [number, span] : attempts_) { run_.attempts.push_back(span); }
   return std::move(run_);
@@ -187,7 +187,7 @@ detail::JournalPeek peek_journal(const RankDirectory& directory, std::string& wh
   if (peek.has_run && can_be_rank(peek.run.rank)) { return peek; }
   Rank rank = read_rank(directory);
   if (rank.readable()) {
-    peek.has_run = !rank.snapshot.run.id.empty();  // else it has lost whose it is
+    peek.has_run = !rank.snapshot.run.id.empty();  // else its owner is lost
     peek.run = std::move(rank.snapshot.run);
   } else {
     why = why_unreadable(rank);
@@ -251,7 +251,7 @@ std::string RunReader::keep_newest() {
   const auto newest = std::max_element(runs_.begin(), runs_.end(), [&](const RunProcesses& a, const RunProcesses& b) {
     return start_of(a) < start_of(b);
   });
-  std::string warning = detail::format("these are ranks of {} runs, of which the newest counts: {}", runs_.size(),
+  std::string warning = detail::format("these are ranks of {} runs; using the latest: {}", runs_.size(),
                                        detail::printable(newest->front().run.id));
   runs_ = {std::move(*newest)};
   return warning;
@@ -261,7 +261,7 @@ ReadRun RunReader::read(const RunProcesses& run, const Read& read, const Use& us
   if (run.empty()) { return {}; }
   LastRanks last(*std::max_element(run.begin(), run.end(), began_before), use);
   const std::size_t max = std::max<std::size_t>(std::min<std::size_t>(threads_, run.size()), 1);
-  // Where no thread can be had, who waits for the rank reads it.
+  // If no thread can be started, the waiting thread reads the rank.
   const std::launch how = max == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
   std::deque<std::future<Rank>> ahead;
   auto next = run.begin();
@@ -276,7 +276,7 @@ ReadRun RunReader::read(const RunProcesses& run, const Read& read, const Use& us
   return last.finish();
 }
 
-/// Returns whether it is the process that was looked at.
+/// Returns true if it is the process that was peeked at.
 bool RunReader::take_in(Rank& rank, const RunProcess& process) {
   const auto key = [](const RunInfo& run) { return std::tie(run.id, run.rank, run.attempt, run.start_unix_ns); };
   for (std::string& why : rank.not_read) { not_read_.emplace_back(process.place, std::move(why)); }
@@ -285,7 +285,7 @@ bool RunReader::take_in(Rank& rank, const RunProcess& process) {
     not_read_.emplace_back(process.place, why_unreadable(rank));
   } else if (key(rank.snapshot.run) != key(process.run)) {
     not_read_.emplace_back(process.place, "the journal in " + detail::printable(rank.directory.path()) +
-                                              " has just begun, or is of two processes; call takt again");
+                                              " has just started, or is of two processes; run takt again");
   } else {
     return true;
   }

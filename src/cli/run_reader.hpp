@@ -20,15 +20,14 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Returns which run and process the journal in the directory is of. Reads all of it only if its beginning is damaged.
-/// Any thread.
-/// \param why the reason why it cannot be read; empty if it can.
+/// Returns the run and process of the directory's journal. Reads all of it only if its start is damaged. Any thread.
+/// \param why reason if it cannot be read; else empty.
 detail::JournalPeek peek_journal(const RankDirectory& directory, std::string& why);
 
 /// A process whose journal is to be read.
 struct RunProcess {
   RankDirectory directory;
-  RunInfo run;            ///< from the beginning of the journal
+  RunInfo run;            ///< from the start of the journal
   std::size_t place = 0;  ///< its position among the directories that were named
 };
 
@@ -39,27 +38,27 @@ using RunProcesses = std::vector<RunProcess>;
 struct AttemptSpan {
   int attempt = 0;
   std::size_t ranks = 0;
-  std::int64_t start_unix_ns = 0;  ///< of the rank that began first
-  std::int64_t end_unix_ns = 0;    ///< the end of the journal that goes furthest
+  std::int64_t start_unix_ns = 0;  ///< start of the first rank
+  std::int64_t end_unix_ns = 0;    ///< latest end of a journal
 };
 
-/// Returns the time between attempts in which no rank ran, in ns, over all of them. An attempt adds nothing if, by
-/// these clocks, it began before the last one had ended.
+/// Returns the total time between attempts in which no rank ran, in ns. An attempt adds nothing if it started before
+/// the previous one ended, by these clocks.
 std::uint64_t ns_between(const std::vector<AttemptSpan>& attempts) noexcept;
 
 /// The outcome of reading a run.
 struct ReadRun {
-  std::uint64_t ranks = 0;            ///< that count; 0: nothing could be read
-  std::uint64_t world = 0;            ///< the ranks of the job, those without a journal included
-  std::vector<std::string> warnings;  ///< which processes are left out and why
-  std::vector<AttemptSpan> attempts;  ///< those that left a journal, in order; the last one counts
+  std::uint64_t ranks = 0;            ///< ranks that count; 0: nothing was readable
+  std::uint64_t world = 0;            ///< ranks of the job, including those without a journal
+  std::vector<std::string> warnings;  ///< excluded processes and the reasons
+  std::vector<AttemptSpan> attempts;  ///< attempts with a journal, in order; the last one counts
 
   std::uint64_t missing() const noexcept { return world - ranks; }
 };
 
-/// Reads runs for all commands. It groups the processes in some directories by run, reads a few journals at the same
-/// time, and passes on the ranks that count: those of the newest attempt, and of several processes of one rank the one
-/// that began last. One thread at a time.
+/// Reads runs for all commands. Groups processes by run, reads a few journals concurrently, and passes on the ranks
+/// that count: those of the latest attempt and, among processes of one rank, the one that started last. One thread at a
+/// time.
 class RunReader {
  public:
   /// Reads one journal. Called on any thread, for several journals at the same time.
@@ -80,7 +79,7 @@ class RunReader {
   const std::vector<RunProcesses>& runs() const noexcept { return runs_; }
   /// Keeps this rank of each run only. Runs that do not have it stay, without processes.
   void keep_rank(int rank);
-  /// Keeps only the run that began last. Returns a remark if there were others, else an empty text. Call it before
+  /// Keeps only the run that started last. Returns a warning if there were others, else an empty text. Call it before
   /// keep_rank().
   std::string keep_newest();
 
@@ -88,11 +87,11 @@ class RunReader {
   /// \throws what `read` and `use` throw.
   ReadRun read(const RunProcesses& run, const Read& read, const Use& use);
 
-  /// Returns what could not be read and why, in the order in which it was named.
+  /// Returns the unreadable directories and the reasons, in the order in which they were named.
   std::vector<std::string> not_read() const;
   /// Prints not_read() on stderr. Returns all().
   bool report_not_read() const;
-  /// Returns whether everything was read, and no merged file is damaged.
+  /// Returns true if everything was read and no merged file is damaged.
   bool all() const noexcept { return is_whole_ && not_read_.empty(); }
 
  private:

@@ -27,7 +27,7 @@ namespace cli {
 namespace {
 
 std::int64_t sampled_ns(const Sensor& sensor) {
-  // Differences wrap: a journal may say anything.
+  // Differences wrap: a journal may contain any number.
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(sensor.last_ns) -
                                    static_cast<std::uint64_t>(sensor.first_ns));
 }
@@ -39,7 +39,7 @@ std::uint32_t MergedSensors::add_sensor(const Sensor& sensor, const Snapshot& ra
   const bool of_rank = sensor.kind == Sensor::Kind::device || sensor.kind == Sensor::Kind::process;
   owned.sensor.name = (of_rank ? label : rank.run.host) + ", " + sensor.name;
   const auto number = static_cast<std::uint32_t>(sensors_.size());
-  // Of what has no id, each is another one.
+  // Sensors without an id are all distinct.
   const std::string id = sensor.id.empty() ? std::to_string(number) : rank.run.host + " " + sensor.id;
   const auto [place, is_new] = places_.emplace(std::make_pair(sensor.kind, id), number);
   if (is_new) {
@@ -81,8 +81,7 @@ void MergedSensors::move_into(Snapshot& sum) {
 
 namespace {
 
-/// Of paths that ranks met in another order, parents stand before their children all the same, but children not below
-/// them.
+/// Reorders paths that ranks met in different orders: parents already precede children, but not directly.
 void put_in_order(Snapshot& snapshot) {
   std::vector<PathStats> ordered;
   std::vector<std::uint32_t> now(snapshot.paths.size());
@@ -122,7 +121,7 @@ void RankSum::merge(const Snapshot& rank) {
   const std::string label = detail::format("rank {}", rank.run.rank);
   add_run(rank);
   const auto first_thread = static_cast<std::uint32_t>(sum_.threads.size());
-  std::vector<std::uint32_t> paths;  // here, by index there
+  std::vector<std::uint32_t> paths;  // new index by old index
   for (const PathStats& each : rank.paths) { paths.push_back(add_path(each, paths)); }
   for (ThreadInfo each : rank.threads) {
     each.id = static_cast<std::uint32_t>(sum_.threads.size());
@@ -150,7 +149,7 @@ void RankSum::merge(const Snapshot& rank) {
   }
 }
 
-/// A kind of device stands for all ranks; one that ranks speak differently of stands there in each way.
+/// Adds a device once for all ranks, or once per variant if ranks describe it differently.
 void RankSum::add_device(const DeviceInfo& device, const std::string& label) {
   const bool is_new = devices_.insert({device.name, device.unavailable, device.caveat}).second;
   if (!is_new) { return; }
@@ -188,7 +187,7 @@ void RankSum::add_run(const Snapshot& rank) {
   sum_.tags.insert(rank.tags.begin(), rank.tags.end());
 }
 
-/// Processor time is of all ranks; what held one of them up is told of the one that it held up longest.
+/// Adds up processor time and blocked time; other values are the maximum over ranks.
 void RankSum::add_process(const ProcessTimes& process) {
   ProcessTimes& sum = sum_.process;
   if (merged_ == 1) { sum.cpu_ns = 0; }
@@ -264,7 +263,7 @@ std::string trials_text(const RunReport& run, int width, bool color) {
                                        : detail::format_job_trials(info, *run.trials, width, color));
 }
 
-/// Those of the first rank that has some; of one rank alone they stand below its table.
+/// Returns the measurements of the first rank that has some; a single rank has them below its table.
 std::string measurements_text(const RunReport& run, int width, bool color) {
   const auto has_some = [](const Rank& rank) { return !rank.snapshot.measurements.empty(); };
   const auto first = std::find_if(run.ranks.begin(), run.ranks.end(), has_some);
@@ -272,7 +271,7 @@ std::string measurements_text(const RunReport& run, int width, bool color) {
   const RunInfo& info = first->snapshot.run;
   std::string whose = detail::format("rank {} of {}", info.rank, info.world_size);
   if (std::any_of(std::next(first), run.ranks.end(), has_some)) {
-    whose += "; other ranks have some, too: --rank N tells them";
+    whose += "; other ranks have some as well: use --rank N";
   }
   return "\n" + detail::format_measurements(info, whose, first->snapshot.measurements, width, color);
 }
@@ -280,7 +279,7 @@ std::string measurements_text(const RunReport& run, int width, bool color) {
 }  // namespace
 
 void ReportBuilder::add(Rank&& rank) {
-  rank.snapshot.run.directory = rank.directory.path();  // it may have been moved
+  rank.snapshot.run.directory = rank.directory.path();  // the directory may have been moved
   rank.standing = describe(rank);
   sum_.add(rank.snapshot);
   detail::merge_into(report_.job.record, detail::record_of(rank.snapshot));
@@ -334,7 +333,7 @@ std::string report_text(const RunReport& run, const TableForm& form) {
   std::string endings;
   for (const std::string& each : endings_of(run)) { endings += each + "\n"; }
   const Ending state = state_of(run.ranks);
-  // How a run broke off is the first thing to know of it.
+  // An abnormal end is shown first.
   const bool usual = run.missing.empty() && (state == Ending::finished || state == Ending::running);
   const std::string text = usual ? table + endings : endings + table;
   return text + trials_text(run, form.width, form.color) + measurements_text(run, form.width, form.color);

@@ -23,8 +23,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// What several ranks have sampled. A device, the processors and the machine are there once, however many ranks have
-/// sampled them: by the rank that did so for longest. A value; one thread at a time.
+/// Sensors of several ranks. Devices, processors and the machine are included once, from the rank that sampled them for
+/// the longest time. A value; one thread at a time.
 class MergedSensors {
  public:
   /// \param label of the rank, such as "rank 3".
@@ -35,7 +35,7 @@ class MergedSensors {
  private:
   struct Owned {
     Sensor sensor;
-    std::size_t rank = 0;  // whose figures these are
+    std::size_t rank = 0;  // source of the figures
   };
   template <class Energy>
   using OfRanks = std::vector<std::pair<std::size_t, Energy>>;
@@ -50,14 +50,13 @@ class MergedSensors {
   std::set<std::pair<std::string, std::string>> unsampled_;
 };
 
-/// The totals of several ranks of one run, path by path. Its rank is -1 and its world size how many were added up. Wall
-/// time and the time that no region covers are those of the rank that has most of it; threads, series, time lines and
-/// losses are named by rank. Paths, and what there is once, are in the order of the ranks that were added. One thread
-/// at a time.
+/// Totals of several ranks of one run, path by path. Its rank is -1 and its world size the number of ranks added. Wall
+/// time and uncovered time are the maximum over ranks; threads, series, time lines and losses are labelled with the
+/// rank. Paths and shared items are in the order of the added ranks. One thread at a time.
 class RankSum {
  public:
   void add(const Snapshot& rank);
-  /// The sum; of one rank that one as it is. Nothing is left here.
+  /// Returns the sum, or the snapshot of a single rank unchanged, and resets this object.
   Snapshot take();
 
  private:
@@ -70,30 +69,30 @@ class RankSum {
   Snapshot sum_;
   MergedSensors sensors_;
   int merged_ = 0;
-  std::optional<Snapshot> only_;  // until there is a second one
+  std::optional<Snapshot> only_;  // first rank, until a second one is added
   std::set<std::tuple<std::string, std::string, std::string>> devices_;
   std::map<std::tuple<std::uint32_t, std::string, Kind>, std::uint32_t> places_;
 };
 
-/// Some ranks of one run, and what they add up to.
+/// Some ranks of one run, and their sum.
 struct RunReport {
-  std::vector<Rank> ranks;                  ///< in order; of each, its last attempt
-  std::vector<AttemptSpan> attempts;        ///< of the run, in order; the last one is reported
-  std::vector<std::uint32_t> missing;       ///< ranks of which there is no journal
-  std::vector<std::string> warnings;        ///< who is left out and why
-  detail::JobReport job;                    ///< of one rank its sum alone
-  std::optional<detail::JobTrials> trials;  ///< of those ranks that ran some
+  std::vector<Rank> ranks;                  ///< in order; the last attempt of each
+  std::vector<AttemptSpan> attempts;        ///< attempts of the run, in order; the last one is reported
+  std::vector<std::uint32_t> missing;       ///< ranks without a journal
+  std::vector<std::string> warnings;        ///< excluded ranks and the reasons
+  detail::JobReport job;                    ///< for a single rank only its sum
+  std::optional<detail::JobTrials> trials;  ///< results of ranks with trials
 };
 
-/// Adds the ranks of a run up as they come. Of several the steps that they kept are compared. One thread at a time.
+/// Adds up the ranks of a run as they arrive. The kept steps of several ranks are compared. One thread at a time.
 class ReportBuilder {
  public:
-  /// \param keeps_figures else the figures of each rank are in the sum alone.
+  /// \param keeps_figures keep each rank's figures; else they are only in the sum.
   explicit ReportBuilder(bool keeps_figures) : keeps_figures_(keeps_figures) {}
 
-  /// The next rank that counts, in order.
+  /// Adds the next rank that counts, in order.
   void add(Rank&& rank);
-  /// REQUIRES: one rank or more. Nothing is left here.
+  /// Returns the report and resets this object. REQUIRES: at least one rank.
   RunReport finish(ReadRun run);
 
  private:
@@ -102,10 +101,10 @@ class ReportBuilder {
   RunReport report_;
 };
 
-/// Adds what the page draws of several ranks: how busy they are, and when.
+/// Adds the heat map that the page shows for several ranks: their activity over time.
 void add_heat(RunReport& run);
 
-/// How each rank stands, as far as that is worth a line. Those come first that need a look.
+/// Describes the noteworthy states of ranks; problems come first.
 std::vector<std::string> endings_of(const RunReport& run);
 
 /// Returns the table, then the state of ranks, their trials and measurements.

@@ -68,7 +68,7 @@ std::optional<JobEfficiency> efficiency_of(const std::vector<Rank>& ranks) {
   return detail::efficiency_of(detail::step_times_of(of_job).times);
 }
 
-/// Of the Batches with items the one that took longest: training rather than validation.
+/// Sets the throughput of the Batch with items that took longest: training rather than validation.
 void take_throughput(const Snapshot& sum, JobRun& run) {
   for (const JobThroughput& each : detail::job_throughputs(sum)) {
     if (each.throughput.items == 0 || each.throughput.period_ns <= run.throughput.period_ns) { continue; }
@@ -77,8 +77,8 @@ void take_throughput(const Snapshot& sum, JobRun& run) {
   }
   if (run.throughput.items == 0) {
     throw Error(
-        detail::format("run {} counts no samples, so that it has no rate to compare; call items(n) on the Batch, "
-                       "where n is how many the rank has in a step, and let it take more steps than warm-up",
+        detail::format("run {} counts no samples, so it has no rate to compare; call items(n) on the Batch, with "
+                       "the number of samples of the rank in a step, and run more steps than the warm-up",
                        detail::printable(run.id)));
   }
 }
@@ -92,11 +92,10 @@ JobRun job_run_of(const RunReading& reading) {
   take_throughput(reading.sum, run);
   run.efficiency = efficiency_of(reading.ranks);
   if (run.missing != 0) {
-    detail::print(
-        stderr,
-        "takt: {} of the {} ranks of run {} left no journal: their samples are not counted, so that its rate, "
-        "speed-up and efficiency are too low\n",
-        run.missing, run.ranks, detail::printable(run.id));
+    detail::print(stderr,
+                  "takt: {} of the {} ranks of run {} have no journal: their samples are not counted, so its rate, "
+                  "speed-up and efficiency are too low\n",
+                  run.missing, run.ranks, detail::printable(run.id));
   }
   return run;
 }
@@ -128,7 +127,7 @@ const char* name_of(Scaling scaling) { return scaling == Scaling::weak ? "weak" 
 
 bool is_smaller(const JobRun& a, const JobRun& b) { return a.ranks < b.ranks; }
 
-/// Weak or strong, by runs of which all items are counted.
+/// Detects weak or strong scaling from the runs whose items are all counted.
 Scaling reported_by_items(const std::vector<JobRun>& runs) {
   std::vector<detail::ScalingRun> whole;
   for (const JobRun& each : runs) {
@@ -141,13 +140,13 @@ void note_scaling(const ScalingRuns& runs, ScalingReport& report) {
   const Scaling reported = reported_by_items(runs.runs);
   report.scaling = runs.wanted == Scaling::unclear ? reported : runs.wanted;
   if (runs.wanted != Scaling::unclear && reported != Scaling::unclear && reported != runs.wanted) {
-    report.warnings.push_back(
-        detail::format("by the samples a step this is {} scaling, not {}", name_of(reported), name_of(runs.wanted)));
+    report.warnings.push_back(detail::format("according to the samples a step this is {} scaling, not {}",
+                                             name_of(reported), name_of(runs.wanted)));
   }
   if (report.scaling == Scaling::unclear) {
     report.warnings.emplace_back(
         "neither each rank nor all ranks together have the same samples a step in all runs: efficiency compares the "
-        "rates of different work; say --weak or --strong if that is meant");
+        "rates of different work; use --weak or --strong if that is intended");
   }
 }
 
@@ -155,7 +154,7 @@ void note_equal_sizes(ScalingReport& report) {
   const JobRun& base = report.lines.front().run;
   if (report.lines.size() > 1 && report.lines[1].run.ranks == base.ranks) {
     report.warnings.push_back(
-        detail::format("several runs have {} ranks, the fewest; the first named is compared with: {}", base.ranks,
+        detail::format("several runs have {} ranks, the minimum; the first one is the reference: {}", base.ranks,
                        detail::printable(base.id)));
   }
   const auto other = std::find_if(report.lines.begin(), report.lines.end(),
@@ -166,7 +165,7 @@ void note_equal_sizes(ScalingReport& report) {
   }
 }
 
-/// Puts each of `runs` beside those of its size.
+/// Assigns each of `runs` to the line of its size.
 void add_runs_without(const std::vector<JobRun>& runs, const char* what, std::optional<RunWithout> ScalingLine::*where,
                       ScalingReport& report) {
   for (const JobRun& each : runs) {
@@ -179,8 +178,8 @@ void add_runs_without(const std::vector<JobRun>& runs, const char* what, std::op
       if (!taken) { line.*where = RunWithout{each.id, detail::items_per_s(each.figures())}; }
     }
     if (placed && !taken) { continue; }
-    report.warnings.push_back(detail::format("run {} without {} is left out: {}", detail::printable(each.id), what,
-                                             taken ? "another one of its size was named before it"
+    report.warnings.push_back(detail::format("run {} without {} is excluded: {}", detail::printable(each.id), what,
+                                             taken ? "another run of its size was named before it"
                                                    : detail::format("no run with it has {} ranks", each.ranks)));
   }
 }
@@ -188,7 +187,7 @@ void add_runs_without(const std::vector<JobRun>& runs, const char* what, std::op
 }  // namespace
 
 ScalingReport scaling_report_of(ScalingRuns runs) {
-  if (runs.runs.empty()) { throw Error("none of these runs can be read; takt check says why"); }
+  if (runs.runs.empty()) { throw Error("none of these runs is readable; run takt check for the reason"); }
   std::stable_sort(runs.runs.begin(), runs.runs.end(), is_smaller);
   const bool one_size = runs.runs.front().ranks == runs.runs.back().ranks;
   const bool has_without = !runs.without_loader.empty() || !runs.without_communication.empty();
@@ -277,7 +276,7 @@ void add_overheads(const ScalingLine& line, std::vector<std::string>& lines) {
   }
   if (line.without_communication) {
     lines.push_back(detail::format(
-        "{} ranks: communication takes {} of the rate, and makes steps longer by {}; without it {} samples/s ({})",
+        "{} ranks: communication costs {} of the rate and lengthens steps by {}; without it {} samples/s ({})",
         line.run.ranks, percent(communication_share_of(line)), percent(lengthening_of(line)),
         detail::human_rate(line.without_communication->items_per_s), run_label(line.without_communication->id)));
   }

@@ -17,39 +17,38 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// A run of any number of ranks, in the figures by which runs are compared.
+/// A run of any number of ranks, with the figures by which runs are compared.
 struct JobRun {
   std::string id;
-  std::uint64_t ranks = 0;    ///< of the job
-  std::uint64_t missing = 0;  ///< of these, without a journal: their items are not counted
-  std::string path;           ///< the Batch whose items count: of those with items the one that took longest
-  Throughput throughput;      ///< there, of all ranks: items of all over the time of the slowest
-  std::optional<JobEfficiency> efficiency;  ///< with steps that all ranks have
+  std::uint64_t ranks = 0;                  ///< world size of the job
+  std::uint64_t missing = 0;                ///< ranks without a journal: their items are not counted
+  std::string path;                         ///< Batch whose items count: the longest of those with items
+  Throughput throughput;                    ///< items of all ranks in that Batch over the time of the slowest rank
+  std::optional<JobEfficiency> efficiency;  ///< set if all ranks have steps
 
   detail::ScalingRun figures() const noexcept {
     return {ranks, throughput.steps, static_cast<double>(throughput.items), static_cast<double>(throughput.period_ns)};
   }
 };
 
-/// The runs of one call.
+/// Runs of one call.
 struct JobRuns {
   std::vector<JobRun> runs;
   bool all = true;  ///< false: a rank was not readable
 };
 
-/// The runs that these directories mean, each once, in this order. Remarks go to stderr: ranks that are missing, of
-/// earlier
-/// attempts, or not readable.
-/// \throws takt::Error where a directory holds no run, or a run counts no items.
+/// Reads the runs that these directories name, each once, in this order. Warnings go to stderr: missing or unreadable
+/// ranks, and ranks of earlier attempts.
+/// \throws takt::Error if a directory contains no run, or a run counts no items.
 JobRuns read_job_runs(const std::vector<std::string>& given);
 
-/// A run of the same size, in which something is left out.
+/// A run of the same size without the loader or communication.
 struct RunWithout {
   std::string id;
   double items_per_s = 0;
 };
 
-/// A run beside the smallest one, and beside those of its size in which something is left out.
+/// A run compared with the smallest one, and with runs of its size without loader or communication.
 struct ScalingLine {
   JobRun run;
   detail::ScalingRow row;
@@ -57,30 +56,30 @@ struct ScalingLine {
   std::optional<RunWithout> without_communication;
 };
 
-/// Runs of different sizes beside each other.
+/// Comparison of runs of different sizes.
 struct ScalingReport {
   detail::Scaling scaling = detail::Scaling::unclear;
-  std::vector<ScalingLine> lines;     ///< by ranks; of equal ones as they were named
-  std::vector<std::string> warnings;  ///< what has to be known beside the figures, a sentence each
+  std::vector<ScalingLine> lines;     ///< by ranks; equal sizes in the order in which they were named
+  std::vector<std::string> warnings;  ///< notes on the figures, a sentence each
 };
 
-/// What `takt scaling` compares.
+/// Input of `takt scaling`.
 struct ScalingRuns {
   std::vector<JobRun> runs;
   std::vector<JobRun> without_loader;
   std::vector<JobRun> without_communication;
-  detail::Scaling wanted = detail::Scaling::unclear;  ///< as the user says; unclear: the items a step tell
+  detail::Scaling wanted = detail::Scaling::unclear;  ///< set by the user; unclear: from the items a step
 };
 
-/// docs/ranks.md has the formulas.
-/// \throws takt::Error where there is nothing to compare.
+/// Compares the runs; docs/ranks.md has the formulas.
+/// \throws takt::Error if there is nothing to compare.
 ScalingReport scaling_report_of(ScalingRuns runs);
 
-/// For people, by lines.
+/// Returns a table as text lines.
 std::string scaling_table(const ScalingReport& report, detail::Page page);
-/// A line for each run. What is not known is empty.
+/// Returns a CSV line for each run; unknown values are empty.
 std::string scaling_csv(const ScalingReport& report);
-/// By schema "takt-scaling/1", docs/command.md.
+/// Returns JSON with the schema "takt-scaling/1", docs/command.md.
 std::string scaling_json(const ScalingReport& report);
 
 }  // namespace cli

@@ -34,8 +34,8 @@ std::string short_help(const CommandTree& tree) {
   for (const CommandText& each : tree.commands) {
     text += detail::format("  {} {:<{}}  {}\n", tree.program.name, each.name, width, each.help);
   }
-  return text + "\nRUN is the directory of a run; without one it is the newest run in takt-runs.\n" +
-         detail::format("{0} help COMMAND tells the options of a command, {0} --help all of them.\n",
+  return text + "\nRUN is the directory of a run; default: the latest run in takt-runs.\n" +
+         detail::format("{0} help COMMAND shows the options of a command, {0} --help those of takt.\n",
                         tree.program.name);
 }
 
@@ -54,7 +54,7 @@ const OptionText* find_option(const CommandText& command, const std::string& nam
   return found == command.options.end() ? nullptr : &*found;
 }
 
-/// The argument behind so many others; nullptr: the command has none.
+/// Returns the argument after `given` others; nullptr: the command has none.
 const OptionText* find_argument(const CommandText& command, std::size_t given) {
   const OptionText* found = nullptr;
   for (const OptionText& each : command.options) {
@@ -74,7 +74,7 @@ Rest rest_of(const std::string& value) {
                              : Rest::nothing;
 }
 
-/// What bash makes of "--to=wandb", three words, as two.
+/// Joins "--to=wandb", which bash splits into three words, into two.
 void join_values(std::vector<std::string>& words) {
   if (words.back() == "=") { words.back().clear(); }
   const auto is_sign = [](const std::string& word) { return word == "="; };
@@ -104,7 +104,7 @@ void add_values(const CommandTree& tree, const OptionText& option, Completions& 
   found.rest = rest_of(option.value);
 }
 
-/// The options and arguments in front of the last word, and the option whose value that is, if it is one.
+/// Options and arguments before the last word, and the option that the last word is a value of, if any.
 struct WordsBefore {
   std::set<const OptionText*> options;
   std::vector<std::string> arguments;
@@ -127,7 +127,7 @@ WordsBefore read_words(const CommandText& command, const std::vector<std::string
   return before;
 }
 
-/// What every shell takes as it stands: others would have to be quoted by each shell's own rules.
+/// Returns true for text that needs no quoting in any shell: quoting rules differ between shells.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/+@%,=-";
   return !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos;
@@ -142,7 +142,7 @@ std::vector<std::string> runs_where_they_go() {
   return runs;
 }
 
-/// Those that the first MiB of a run's journal knows.
+/// Returns the regions in the first MiB of a run's journal.
 std::vector<std::string> regions_of(const std::string& given) {
   std::vector<std::string> warnings;
   const std::vector<RunDirectory> runs = all_runs(given, warnings);
@@ -157,7 +157,7 @@ std::vector<std::string> looked_up(const Completions& wanted) {
   try {
     if (wanted.rest == Rest::runs) { return runs_where_they_go(); }
     if (wanted.rest == Rest::regions && !wanted.given.empty()) { return regions_of(wanted.given.front()); }
-  } catch (const std::exception&) { return {}; }  // there are none: a shell has no place for the reason
+  } catch (const std::exception&) { return {}; }  // no completions: a shell cannot show the reason
   return {};
 }
 
@@ -204,7 +204,7 @@ int complete(const CommandTree& tree, const std::vector<std::string>& words) {
     detail::print(stdout, "{}{}\t\n", found.before, each);
   }
   const bool has_directories = found.rest == Rest::directories || (found.rest == Rest::runs && count == 0);
-  const bool is_alone = found.before.empty();  // behind "--output=" each shell has its own rules
+  const bool is_alone = found.before.empty();  // after "--output=" shells have different rules
   detail::print(stdout, ":{}\n",
                 !is_alone                   ? ""
                 : has_directories           ? "directories"
@@ -215,7 +215,7 @@ int complete(const CommandTree& tree, const std::vector<std::string>& words) {
 
 namespace {
 
-// Each asks the command that is being typed, so that no list here can be of another version.
+// Scripts query the command being typed, so that they never contain lists of another version.
 
 constexpr const char* kBash = R"(# bash completion for takt, as `takt completion bash` prints it
 
@@ -296,7 +296,7 @@ std::string completion_script(const std::string& shell) {
 
 namespace {
 
-/// Text that roff takes for nothing but text.
+/// Escapes text for roff.
 std::string roff(const std::string& text) {
   std::string out;
   bool at_begin = true;
@@ -311,7 +311,7 @@ std::string roff(const std::string& text) {
 std::string bold(const std::string& text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(const std::string& text) { return "\\fI" + roff(text) + "\\fR"; }
 
-/// "a|b" as choices, else what stands for a value.
+/// Returns "a|b" for choices, else the name of the value.
 std::string value_of(const OptionText& option) {
   if (option.value.empty()) { return ""; }
   if (option.choices.empty()) { return " " + italic(option.value); }
@@ -335,14 +335,14 @@ std::string options_of(const std::vector<OptionText>& options) {
   return text;
 }
 
-/// --help of takt itself stands for all.
+/// Removes --help, which is shown once for takt itself.
 std::vector<OptionText> without_help(std::vector<OptionText> options) {
   const auto is_help = [](const OptionText& each) { return each.names.back() == "--help"; };
   options.erase(std::remove_if(options.begin(), options.end(), is_help), options.end());
   return options;
 }
 
-/// Lines of their own stay such.
+/// Keeps separate lines separate.
 std::string notes_of(const std::string& notes) {
   std::string text;
   for (std::size_t at = 0; at < notes.size();) {
@@ -360,7 +360,7 @@ std::string synopsis_of(const std::string& program, const CommandText& command) 
   for (const OptionText& each : command.options) {
     const std::string dots = each.repeats ? "..." : "";
     if (each.is_argument) { text += detail::format(" [{}{}]", italic(each.names.front()), dots); }
-    // The other side of takt diff, as it is mostly given.
+    // The new side of takt diff, in its usual form.
     if (each.names.front() == "--new") { text += detail::format(" \\-\\- {}{}", italic("NEW"), dots); }
   }
   return text;
@@ -401,8 +401,7 @@ A gate: whether the runs in one directory take longer than those in the other.
 std::string man_page(const CommandTree& tree) {
   const std::string& program = tree.program.name;
   std::string text = detail::format(".TH TAKT 1 \"\" \"Takt {}\" \"User Commands\"\n", roff(detail::version_text()));
-  text += detail::format(".SH NAME\n{} \\- reads, compares and delivers what timed runs have left\n.SH SYNOPSIS\n",
-                         program);
+  text += detail::format(".SH NAME\n{} \\- inspects, compares and uploads recorded runs\n.SH SYNOPSIS\n", program);
   for (const CommandText& each : tree.commands) {
     text += (&each == &tree.commands.front() ? "" : ".br\n") + synopsis_of(program, each) + "\n";
   }
@@ -411,7 +410,7 @@ std::string man_page(const CommandTree& tree) {
     text += detail::format(".SS {} {}\n{}\n{}{}", program, roff(each.name), roff(each.help),
                            options_of(without_help(each.options)), notes_of(each.notes));
   }
-  const std::size_t sign = tree.program.notes.find(": ");  // behind "Exit status"
+  const std::size_t sign = tree.program.notes.find(": ");  // after "Exit status"
   return text + ".SH EXIT STATUS\n" + roff(tree.program.notes.substr(sign + 2)) + "\n" + kEnd;
 }
 

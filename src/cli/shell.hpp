@@ -10,12 +10,12 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-// The commands and options of `takt` as values: what completions, the man page and the short help are made of.
+// Commands and options of `takt` as values, for completions, the man page and the short help.
 
 struct OptionText {
-  std::vector<std::string> names;    ///< "-o", "--output"; of an argument its name alone, "RUN"
-  std::string value;                 ///< what stands for a value, "FILE"; empty: it takes none
-  std::vector<std::string> choices;  ///< the values that there are; empty: any
+  std::vector<std::string> names;    ///< "-o", "--output"; for an argument its name, "RUN"
+  std::string value;                 ///< name of a value, "FILE"; empty: takes none
+  std::vector<std::string> choices;  ///< allowed values; empty: any
   std::string help;
   bool is_argument = false;
   bool repeats = false;
@@ -23,8 +23,8 @@ struct OptionText {
 
 struct CommandText {
   std::string name;
-  std::string help;   ///< a line
-  std::string notes;  ///< what is below the options: exit statuses and the like
+  std::string help;   ///< one line
+  std::string notes;  ///< text after the options: exit statuses and the like
   std::vector<OptionText> options;
 };
 
@@ -33,41 +33,40 @@ struct CommandTree {
   std::vector<CommandText> commands;
 };
 
-/// The command of this name; nullptr: there is none. Any thread.
+/// Returns the command of this name, or nullptr. Any thread.
 const CommandText* find_command(const CommandTree& tree, const std::string& name) noexcept;
 
-/// What `takt` says without a word: a line for each command.
+/// Returns the output of `takt` without arguments: a line for each command.
 std::string short_help(const CommandTree& tree);
 
-/// What may stand in the place of a word.
+/// Possible completions of a word.
 struct Completions {
-  /// What else there may be, which is looked up in directories.
+  /// Further candidates, from directories.
   enum class Rest { nothing, files, directories, runs, regions };
 
   struct Word {
     std::string text;
-    std::string help;  ///< a line
+    std::string help;  ///< one line
   };
 
   std::vector<Word> words;
   Rest rest = Rest::nothing;
-  std::string started;             ///< how a word that is looked up begins
-  std::string before;              ///< what has to stand in front of it: "--region="
+  std::string started;             ///< typed part of a word that is completed from directories
+  std::string before;              ///< required prefix: "--region="
   std::vector<std::string> given;  ///< arguments so far: runs
 };
 
-/// Of the last of `words`, which are those behind "takt" up to the cursor. Any thread.
+/// Completes the last of `words`, the words after "takt" up to the cursor. Any thread.
 Completions completions_of(const CommandTree& tree, std::vector<std::string> words);
 
-/// Prints these for a shell: a line each, with a tab in front of its help; then ":files", ":directories" or ":", what
-/// the
-/// shell itself adds. What a shell would not take as it stands is left out. Returns the exit status.
+/// Prints completions for a shell: a line each, with its help after a tab; then ":files", ":directories" or ":" for the
+/// shell's own completion. Skips words that need quoting. Returns the exit status.
 int complete(const CommandTree& tree, const std::vector<std::string>& words);
 
-/// What makes a shell ask `takt complete` for the words that fit. \param shell "bash", "zsh" or "fish". Any thread.
+/// Returns the script that makes a shell call `takt complete`. \param shell "bash", "zsh" or "fish". Any thread.
 std::string completion_script(const std::string& shell);
 
-/// takt.1, for man(1): all commands and options. Any thread.
+/// Returns takt.1, for man(1): all commands and options. Any thread.
 std::string man_page(const CommandTree& tree);
 
 }  // namespace cli

@@ -47,7 +47,7 @@ const Destination& destination_of(const SyncOptions& options) {
   for (const Destination& each : destinations()) {
     if (options.to == each.name) { return each; }
   }
-  if (!options.to.empty()) { throw Error("there is no destination " + options.to); }
+  if (!options.to.empty()) { throw Error("unknown destination " + options.to); }
   return destinations().front();
 }
 
@@ -56,7 +56,7 @@ Synced sync_with_bar(const std::string& directory, const SyncDirectory& deliver)
   return deliver(directory, [&](std::uint64_t done, std::uint64_t whole) { progress.show(done, whole); });
 }
 
-/// Returns the status.
+/// Delivers one directory. Returns the exit status.
 int sync_one(const std::string& directory, const SyncDirectory& deliver) {
   const std::string name = detail::printable(directory) + ": ";
   const auto print = [&](std::FILE* where, const std::string& words) {
@@ -73,19 +73,19 @@ int sync_one(const std::string& directory, const SyncDirectory& deliver) {
   }
 }
 
-/// What was delivered is noted beside the journal, and a merged file stays as it is.
+/// Rejects a merged file: progress is saved next to the journal, and a merged file is never changed.
 void refuse_merged(const std::string& file) {
   const std::string name = detail::printable(file);
   std::fprintf(stderr,
-               "takt: %s is a merged file, from which nothing is delivered; unpack it (tar xf %s -C DIR), "
-               "and call takt sync DIR/<run id>\n",
+               "takt: %s is a merged file and cannot be delivered; unpack it (tar xf %s -C DIR), "
+               "and run takt sync DIR/<run id>\n",
                name.c_str(), name.c_str());
 }
 
 }  // namespace
 
 int sync(const std::vector<std::string>& runs, const SyncOptions& options) {
-  std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave; TLS connections may break
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of the output may exit; TLS connections may break
   const SyncDirectory deliver = destination_of(options).open(options);
   std::set<std::string> refused;
   int worst = 0;
@@ -103,7 +103,7 @@ int sync(const std::vector<std::string>& runs, const SyncOptions& options) {
 
 namespace {
 
-/// Others than rank 0 that have not ended.
+/// Returns ranks other than rank 0 that have not ended.
 std::vector<std::uint32_t> late_ranks(const std::vector<Rank>& ranks) {
   std::vector<std::uint32_t> late;
   for (const Rank& each : ranks) {
@@ -156,9 +156,9 @@ JobOfDirectories job_of_directories(const std::string& directory, const RunInfo&
   const std::vector<std::uint32_t> missing = missing_ranks(last, read.world);
   figures.waits = !late.empty();
   if (figures.waits) {
-    figures.warning = "figures over ranks wait for what has not ended: ranks " + detail::rank_list(late);
+    figures.warning = "figures over ranks wait for running ranks: " + detail::rank_list(late);
   } else if (!missing.empty()) {
-    figures.warning = detail::format("figures over ranks: {} of {} ranks left no journal beside this one: {}",
+    figures.warning = detail::format("figures over ranks: {} of {} ranks have no journal next to this one: {}",
                                      missing.size(), read.world, detail::rank_list(missing));
   }
   if (!figures.waits && last.size() > 1) { figures.job = job_of_ranks(last, read.world, missing); }
@@ -169,7 +169,7 @@ namespace {
 
 bool leave_to_rank_0(Outcome& outcome, std::string& why) {
   outcome = Outcome::not_sent;
-  why = "rank 0 speaks for the run (--all-ranks changes that)";
+  why = "rank 0 reports for the run (--all-ranks changes that)";
   return false;
 }
 
@@ -188,7 +188,7 @@ bool DirectoryTurn::begin(bool all_ranks, Outcome& outcome, std::string& why) {
     return false;
   }
   run_ = first.run;
-  run_.directory = directory_;  // it may have been moved
+  run_.directory = directory_;  // the directory may have been moved
   const bool may_send = run_.rank == 0 || all_ranks;
   if (!may_send && tracker_.cursor == nullptr) { return leave_to_rank_0(outcome, why); }
   if (!lease_.take(files_, tracker_.lease)) {
@@ -220,15 +220,15 @@ DirectoryTurn::Reading DirectoryTurn::read(const Show& show) {
   return reading;
 }
 
-/// \param snapshot the last one.
+/// \param snapshot receives the last one.
 DirectoryTurn::Reading DirectoryTurn::read_journal(const Show& show, Snapshot& snapshot) const {
   detail::JournalReader reader(files_);
   StepHistory history;
   const auto give = [&](Part part) {
-    snapshot.run.directory = directory_;  // it may have been moved
+    snapshot.run.directory = directory_;  // the directory may have been moved
     history.add(snapshot);
     if (snapshot.finished) {
-      std::string why;  // takt report tells what is wrong with them
+      std::string why;  // takt report prints their problems
       snapshot.trials = read_trials(RankDirectory(directory_), why);
       snapshot.measurements = read_results(RankDirectory(directory_), why);
       detail::conclude(snapshot, std::make_shared<const StepHistory>(history.finished()));
@@ -247,10 +247,10 @@ DirectoryTurn::Reading DirectoryTurn::read_journal(const Show& show, Snapshot& s
   const bool gone = taken && (ending == Ending::died || given_up);
   if (!gone) { return {taken, has_ended(ending)}; }
   if (reader.finish(snapshot)) { taken = give(Part::rows); }
-  // These it could have ended with, had it lived; if it does, they come again, and in another order.
+  // The process could have ended with these rows; if it is alive, they are delivered again in another order.
   reader.release_early(snapshot);
   snapshot.finished = true;
-  // It may have said that it ended between the reading and the question whether it is there.
+  // The end may have been recorded between the last read and the check of the process.
   return {taken && give(reader.ended() ? Part::end : Part::death), true};
 }
 
@@ -258,7 +258,7 @@ namespace {
 
 constexpr std::uint64_t kCells = 30;
 
-/// Of a terminal that can take a line away again.
+/// Returns true for a terminal that can erase a line.
 bool has_bar() {
   const char* const term = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) == 1 && (term == nullptr || std::string_view(term) != "dumb");
@@ -288,7 +288,7 @@ Progress::~Progress() {
 void Progress::show(std::uint64_t done, std::uint64_t whole) {
   if (!visible_) { return; }
   drawn_ = true;
-  // What is broken into two lines could not be taken away; some terminals break a line that is just full.
+  // A wrapped line could not be erased; some terminals wrap a line that is exactly full.
   const std::size_t columns = std::max<std::size_t>(terminal_columns(), 2) - 1;
   std::fprintf(stderr, "\r\x1b[K%s", detail::fit(label_ + " " + progress_bar(done, whole), columns).c_str());
 }

@@ -13,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// Where fields of a header begin, and how long some are.
+// Offsets and lengths of header fields.
 constexpr std::size_t kNameBytes = 100;
 constexpr std::size_t kModeAt = 100;
 constexpr std::size_t kUserAt = 108;
@@ -29,7 +29,7 @@ constexpr std::string_view kPosix("ustar\0", 6);
 constexpr std::size_t kShort = 7;  // digits
 constexpr std::size_t kLong = 11;
 
-/// Returns the sum of all bytes, those of the checksum itself taken as spaces.
+/// Returns the sum of all bytes, with the checksum field taken as spaces.
 std::uint32_t tar_checksum(std::string block) {
   block.replace(kChecksumAt, kShort + 1, kShort + 1, ' ');
   std::uint32_t sum = 0;
@@ -37,13 +37,13 @@ std::uint32_t tar_checksum(std::string block) {
   return sum;
 }
 
-/// Returns whether all of the text is a number.
+/// Returns true if the whole text is a number.
 bool read_number(std::string_view text, int base, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Reads digits behind spaces, up to a space or a zero byte.
+/// Reads digits after spaces, up to a space or a zero byte.
 bool read_octal(std::string_view block, std::size_t at, std::size_t digits, std::uint64_t& value) {
   std::string_view text = block.substr(at, digits + 1);
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -68,7 +68,7 @@ void put_octal(std::string& block, std::size_t at, std::size_t digits, std::uint
   block.replace(at, digits, detail::format("{:0{}o}", value, digits));
 }
 
-/// Returns "<length> <key>=<value>\n", of which the length counts its own digits.
+/// Returns "<length> <key>=<value>\n"; the length includes its own digits.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t length = rest + 1;
@@ -76,7 +76,7 @@ std::string pax_record(std::string_view key, std::string_view value) {
   return detail::format("{} {}={}\n", length, key, value);
 }
 
-/// Returns one block. Of a long path it has the beginning.
+/// Returns one block, with the start of a long path.
 std::string header_block(std::string_view path, char type, std::uint64_t bytes, std::uint64_t seconds) {
   constexpr std::uint64_t kMaxOctal = (std::uint64_t{1} << 33U) - 1;
   std::string block(path.substr(0, kNameBytes));
@@ -117,7 +117,7 @@ bool parse_tar_header(std::string_view block, TarEntry& entry) {
                          checksum == tar_checksum(std::string(block)) &&
                          read_octal(block, kSizeAt, kLong, entry.bytes) && read_octal(block, kTimeAt, kLong, seconds);
   if (!is_header) { return false; }
-  const bool is_posix = block.substr(kMagicAt, kPosix.size()) == kPosix;  // GNU tar has other things in the prefix
+  const bool is_posix = block.substr(kMagicAt, kPosix.size()) == kPosix;  // GNU tar uses the prefix differently
   const std::string prefix = is_posix ? up_to_zero(block.substr(kPrefixAt, kPrefixBytes)) : "";
   entry.path = (prefix.empty() ? "" : prefix + "/") + up_to_zero(block.substr(0, kNameBytes));
   entry.type = block[kTypeAt] == '\0' || block[kTypeAt] == '7' ? TarEntry::kFile : block[kTypeAt];

@@ -12,38 +12,37 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// The format of tar as POSIX has it (ustar, with extended headers of pax): blocks of 512 bytes, of which two of zeros
-// stand behind the last entry. All: any thread.
+// POSIX tar format (ustar, with pax extended headers): blocks of 512 bytes; two zero blocks end the file. All
+// functions: any thread.
 
 constexpr std::size_t kTarBlock = 512;
 
-/// What a header says of what stands behind it.
+/// Contents of an entry's header.
 struct TarEntry {
   static constexpr char kFile = '0';
   static constexpr char kDirectory = '5';
-  static constexpr char kExtension = 'x';  ///< an extended header, which is about the next entry
-  static constexpr char kDefaults = 'g';   ///< one that is about all of them
+  static constexpr char kExtension = 'x';  ///< extended header for the next entry
+  static constexpr char kDefaults = 'g';   ///< extended header for all entries
 
-  std::string path;  ///< of a directory read from a file with the slash that it may end with, else without
+  std::string path;  ///< a directory read from a file may keep its trailing slash
   char type = kFile;
   std::uint64_t bytes = 0;
   std::int64_t changed_unix_ns = 0;
 };
 
-/// Returns how many bytes of whole blocks so many take. REQUIRES: below 2^63.
+/// Returns the size in bytes, rounded up to whole blocks. REQUIRES: bytes below 2^63.
 constexpr std::uint64_t tar_blocks(std::uint64_t bytes) noexcept {
   return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
 }
 
-/// Returns what stands in front of a file or directory: a header, and before that an extended one if the name is long
-/// or
-/// the time is finer than seconds.
+/// Returns the header of a file or directory, preceded by an extended one if the name is long or the time has fractions
+/// of a second.
 std::string tar_header(const TarEntry& entry);
 
-/// Reads a header. Returns whether these are one, undamaged. REQUIRES: kTarBlock bytes.
+/// Parses a header. Returns false if it is damaged or not a header. REQUIRES: kTarBlock bytes.
 bool parse_tar_header(std::string_view block, TarEntry& entry);
 
-/// Puts into `entry` what an extended header says. Returns whether it can be read to its end.
+/// Applies an extended header to `entry`. Returns false if it cannot be parsed to its end.
 bool parse_tar_extension(std::string_view records, TarEntry& entry);
 
 }  // namespace detail

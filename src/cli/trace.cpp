@@ -41,7 +41,7 @@ int trace_of(const std::vector<RankDirectory>& directories, const std::string& f
   const std::string recorded = line.recorded_ranks() == 0 ? ""
                                                           : detail::format(" {} regions that {} of them recorded,",
                                                                            line.regions(), line.recorded_ranks());
-  detail::print(stdout, "{}: {} slices of {} rank{}{}{} steps and what was open at the end\n", detail::printable(file),
+  detail::print(stdout, "{}: {} slices of {} rank{}{}{} steps and regions open at the end\n", detail::printable(file),
                 line.slices(), run.ranks.size(), detail::plural(run.ranks.size()), recorded.empty() ? "," : ":",
                 recorded);
   return run.all && line.all() ? 0 : kBroken;
@@ -57,7 +57,7 @@ int trace(const std::string& run, const std::string& file, int rank) {
 
 namespace {
 
-/// Run directories have such names; one that somebody has renamed may have another.
+/// Returns the name in plain characters: run directories have such names unless they were renamed.
 std::string plain_name(std::string name) {
   constexpr const char* kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
   for (std::size_t at = name.find_first_not_of(kPlain); at != std::string::npos; at = name.find_first_not_of(kPlain)) {
@@ -66,10 +66,10 @@ std::string plain_name(std::string name) {
   return name.empty() || name.front() == '.' || name.front() == '-' ? "run" + name : name;
 }
 
-/// The name of the directory that the rank's is in.
+/// Returns the name of the parent of the rank's directory.
 std::string run_name(const RankDirectory& directory) {
   std::filesystem::path path = directory.path();
-  std::error_code error;  // of a directory that has gone: then its name is odd, and reading it fails
+  std::error_code error;  // a removed directory gets an odd name, and reading it fails
   if (directory.file() == nullptr) { path = std::filesystem::canonical(path, error); }
   return path.parent_path().filename().string();
 }
@@ -85,10 +85,10 @@ std::string trace_file(const std::string& given, const RankDirectory& directory,
   const std::string name = detail::name_part(file);
   struct stat status = {};
   const bool is_there = files.look(name, status);
-  const bool is_empty = S_ISREG(status.st_mode) && status.st_size == 0;  // as mktemp leaves it
+  const bool is_empty = S_ISREG(status.st_mode) && status.st_size == 0;  // as created by mktemp
   if (is_there && !is_empty && !detail::open_time_line(files, name).is_open()) {
     throw Error(
-        detail::format("{} is there, and is no time line of Takt's: it is left alone; name another file with -o",
+        detail::format("{} exists and is not a time line of Takt: it is not replaced; name another file with -o",
                        detail::printable(file)));
   }
   return file;
@@ -96,7 +96,7 @@ std::string trace_file(const std::string& given, const RankDirectory& directory,
 
 namespace {
 
-/// How the clock of a rank was treated.
+/// Returns the alignment of a rank's clock.
 detail::JsonText clock_json(const AlignedRank& each) {
   const RunInfo& run = each.rank.snapshot.run;
   detail::JsonText json = {{"rank", run.rank}, {"host", run.host}, {"start_unix_ns", run.start_unix_ns}};
@@ -116,7 +116,7 @@ detail::JsonText clock_json(const AlignedRank& each) {
   return json;
 }
 
-/// What a rank has recorded, and how far its streams may lie beside its threads.
+/// Returns a rank's recorded regions, and the clock error between its streams and threads.
 detail::JsonText recorded_json(const RecordedTimeLine& line, const Snapshot& snapshot) {
   detail::JsonText devices = detail::JsonText::array();
   for (const TimeLineInfo& each : snapshot.time_lines) {
@@ -152,7 +152,7 @@ void JobTrace::must(bool written) {
   if (written) { return; }
   const std::string why = file_.error();
   file_.discard();
-  throw Error("the time line was not written: " + why + "; name another file with -o");
+  throw Error("cannot write the time line: " + why + "; name another file with -o");
 }
 
 void JobTrace::add(const std::string& event) {
@@ -188,7 +188,7 @@ void JobTrace::add_rank(const AlignedRank& each) {
 
 void JobTrace::add_recorded(const AlignedRank& each, RecordedTimeLine& line) {
   if (!line.refusal().empty()) {
-    warnings_.push_back(line.refusal() + "; of this rank there are the steps of its journal");
+    warnings_.push_back(line.refusal() + "; for this rank the time line has the steps of its journal");
     all_ = false;
   }
   if (line.is_there()) {
@@ -210,9 +210,8 @@ void JobTrace::add_event(const AlignedRank& each, const TraceEvent& event) {
   }
 }
 
-/// A step whose region was recorded is there already: a slice of it in the same place would say it twice. What ends
-/// behind the last region of its thread was not recorded, as a run that was killed has written its journal later, or
-/// as the time line was full.
+/// Adds the steps. A step with a recorded region is skipped: its slice exists already. A step that ends after its
+/// thread's last region was not recorded: a killed run's journal is newer, or the time line was full.
 void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot, const RecordedTimeLine& line) {
   for (const Row& row : snapshot.rows) {
     if (row.series >= snapshot.series.size()) { continue; }
@@ -226,10 +225,10 @@ void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot, cons
   }
 }
 
-/// The track of a slice of the journal: that of its thread, or a further one where it overlaps another.
+/// Returns the track for a slice of the journal: its thread's, or a further one if it overlaps another slice.
 std::uint32_t JobTrace::lane_of(const AlignedRank& each, const ThreadInfo& thread, std::int64_t begin_ns,
                                 std::int64_t end_ns) {
-  constexpr std::uint32_t kFirstTrack = 3'000'001;  // behind those of recorded time lines
+  constexpr std::uint32_t kFirstTrack = 3'000'001;  // after those of recorded time lines
   const std::uint32_t lane = lanes_[thread.id].place(begin_ns, end_ns);
   if (lane == 0 || lane == detail::TrackLanes::kNone) { return thread.id; }
   const auto track = static_cast<std::uint32_t>(kFirstTrack + tracks_.size());
@@ -253,7 +252,7 @@ void JobTrace::add_samples(const AlignedRank& each, const Snapshot& snapshot, de
 
 void JobTrace::add_end(const AlignedRank& each, const Snapshot& snapshot) {
   std::vector<std::uint32_t> tracks(snapshot.open.size());
-  for (std::size_t at = tracks.size(); at-- > 0;) {  // those inside first
+  for (std::size_t at = tracks.size(); at-- > 0;) {  // inner ones first
     const OpenRegion& open = snapshot.open[at];
     const std::int64_t begin_ns = detail::wrapped_difference(snapshot.wall_ns, open.open_ns);
     tracks[at] = lane_of(each, snapshot.threads[open.thread], begin_ns, snapshot.wall_ns);

@@ -20,30 +20,30 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// The file that a time line goes to: `given`, or one in this directory that is named after the run.
-/// \param directory of one of the run's ranks, also in a merged file.
-/// \param rank -1: of all.
-/// \throws takt::Error where something is there that is no time line of Takt's: that is not replaced.
+/// Returns the file for a time line: `given`, or a file in the current directory named after the run.
+/// \param directory of one of the run's ranks, even in a merged file.
+/// \param rank -1: all.
+/// \throws takt::Error if the file exists and is not a time line of Takt: it is not replaced.
 std::string trace_file(const std::string& given, const RankDirectory& directory, int rank);
 
-/// One time line of several ranks: a process for each, all by one clock. A rank that has recorded a time line has its
-/// regions there, and behind them, as others from the start, the steps of its journal. The file appears when it is
-/// whole. What is read goes through in parts. One thread at a time.
+/// Time line of several ranks on one clock: one process per rank. A rank with a recorded time line shows its regions
+/// and the later steps of its journal; other ranks show all steps of the journal. The file appears when it is complete.
+/// Data is read in parts. One thread at a time.
 class JobTrace {
  public:
-  /// \throws takt::Error where the file cannot be written, as all of these do.
+  /// \throws takt::Error if the file cannot be written, as all of these do.
   explicit JobTrace(const std::string& file);
 
   void write(const AlignedRanks& run);
 
   std::uint64_t slices() const noexcept { return slices_; }
-  /// Of these, the regions that ranks have recorded.
+  /// Number of slices that are recorded regions.
   std::uint64_t regions() const noexcept { return regions_; }
-  /// How many ranks have.
+  /// Number of ranks with a recorded time line.
   std::uint64_t recorded_ranks() const noexcept { return recorded_ranks_; }
-  /// What of recorded time lines is not in it, and why. Printable.
+  /// Missing parts of recorded time lines, and the reasons. Printable.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
-  /// Whether each time line that lies in a rank's directory could be used.
+  /// Returns true if every time line in a rank's directory could be used.
   bool all() const noexcept { return all_; }
 
  private:
@@ -60,16 +60,16 @@ class JobTrace {
   void must(bool written);
 
   detail::WholeFile file_;
-  std::int64_t origin_ns_ = 0;  // when the first of them began, by the common clock
+  std::int64_t origin_ns_ = 0;  // start of the first rank, on the common clock
   std::uint64_t slices_ = 0;
   std::uint64_t regions_ = 0;
   std::uint64_t recorded_ranks_ = 0;
-  detail::JsonText ranks_ = detail::JsonText::array();  // of otherData
+  detail::JsonText ranks_ = detail::JsonText::array();  // for otherData
   std::vector<std::string> warnings_;
   bool all_ = true;
-  // For the rank that is being written: where its steps and open regions overlap, further tracks take them.
+  // For the current rank: overlapping steps and open regions need further tracks.
   std::map<std::uint32_t, detail::TrackLanes> lanes_;                        // by thread
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tracks_;  // of further lanes, by thread and lane
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tracks_;  // further tracks, by thread and lane
   bool is_first_ = true;
 };
 

@@ -24,12 +24,12 @@ namespace {
 WandbOptions wandb_options_for(const SyncOptions& sync) {
   WandbOptions options = WandbOptions::from_env();
   if (options.mode == WandbMode::disabled) {
-    throw Error("WANDB_MODE or WANDB_DISABLED says disabled; set WANDB_MODE to online or offline");
+    throw Error("W&B is disabled by WANDB_MODE or WANDB_DISABLED; set WANDB_MODE to online or offline");
   }
-  // It would be that of another run: each has its own.
+  // The id belongs to another run: each directory has its own.
   options.run_id.clear();
   options.resume = WandbResume::unset;
-  options.silent = true;  // of the way to upload: that is told here
+  options.silent = true;  // prints no upload hint; takt sync prints it
   options.every_step = sync.every_step;
   options.all_ranks = options.all_ranks || sync.all_ranks;
   return options;
@@ -51,9 +51,10 @@ std::string wandb_words_of(const WandbDelivered& delivered, const std::string& d
       return detail::format("{} written{}; {}", rows, delivered.why.empty() ? "" : ", but not sent: " + delivered.why,
                             upload);
     case Outcome::so_far:
-      return detail::format("{} so far, {} of them sent; the run goes on", rows, detail::human_count(delivered.sent));
+      return detail::format("{} so far, {} of them sent; the run is still running", rows,
+                            detail::human_count(delivered.sent));
     case Outcome::some:
-      return detail::format("not complete: {}; {}, {} of them sent{}", delivered.why, rows,
+      return detail::format("incomplete: {}; {}, {} of them sent{}", delivered.why, rows,
                             detail::human_count(delivered.sent), delivered.directory.empty() ? "" : "; " + upload);
     default:
       return delivered.why;
@@ -62,7 +63,7 @@ std::string wandb_words_of(const WandbDelivered& delivered, const std::string& d
 
 int status_of(const WandbDelivered& delivered) {
   if (delivered.outcome != Outcome::written) { return status_of(delivered.outcome); }
-  // W&B has nothing yet: 0 would read as leave to delete the run, unless that is what was asked for.
+  // W&B has nothing yet: 0 would suggest that the run may be deleted, unless only a log was requested.
   return delivered.why.empty() ? 0 : kRemains;
 }
 
@@ -70,7 +71,7 @@ int status_of(const WandbDelivered& delivered) {
 
 SyncDirectory open_wandb(const SyncOptions& sync) {
   const WandbOptions options = wandb_options_for(sync);
-  // What cannot work for any directory is told once.
+  // Reports settings that cannot work for any directory once.
   detail::check_wandb_options(options);
   if (!options.api_key.empty()) { detail::WandbUpload::check(options); }
   const auto timeout = std::make_shared<IdleTimeout>(std::chrono::seconds(sync.timeout_s));
@@ -91,8 +92,8 @@ detail::WandbCursor read_wandb_cursor(const DirectoryTurn& turn) {
   std::string text;
   if (turn.is_started() && (!turn.read_cursor(kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
     throw Error(turn.cursor_file() +
-                " cannot be read, so that nobody knows what was written. Remove it to write and send everything as a "
-                "new run of W&B's");
+                " cannot be read, so it is unknown what was written. Remove it to write and send everything as a "
+                "new W&B run");
   }
   return cursor;
 }
@@ -115,7 +116,7 @@ WandbDelivered WandbDelivery::run(const Watcher& watch) {
 
 void WandbDelivery::deliver(DirectoryTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
   detail::WandbCursor cursor = read_wandb_cursor(turn);
-  // Before it is read: what is written meanwhile is for the next delivery to see.
+  // Measured before reading: the next delivery sees data that is written meanwhile.
   const std::uint64_t bytes = journal_bytes(*turn.files());
   const bool lives = cursor.ended && cursor.killed_bytes != 0 && cursor.killed_bytes != bytes;
   if (lives) { detail::forget_end(cursor); }
@@ -148,24 +149,24 @@ void WandbDelivery::deliver(DirectoryTurn& turn, const Watcher& watch, WandbDeli
   delivered.outcome = ended ? Outcome::written : Outcome::so_far;
   if (options_.mode != WandbMode::online) { return; }
   if (!detail::WandbUpload::available()) {
-    delivered.why = "this takt is built without libcurl";
+    delivered.why = "this takt was built without libcurl";
   } else if (options_.api_key.empty()) {
-    delivered.why = "there is no key (WANDB_API_KEY)";
+    delivered.why = "no API key (set WANDB_API_KEY)";
   } else {
     send(run, turn, watch, delivered);
   }
 }
 
-/// Whether the log that has its end is to get figures over ranks before it.
+/// Returns true if a finished log needs figures over ranks before its end.
 bool WandbDelivery::has_more(const detail::WandbCursor& cursor, DirectoryTurn& turn, WandbDelivered& delivered) const {
   if (turn.job().job == nullptr) { return false; }
   const bool by_client = !cursor.complete && detail::may_exist(cursor.log + ".synced");
   const bool sends = options_.mode == WandbMode::online && !options_.api_key.empty();
   if (by_client) {
-    delivered.warning = "wandb sync has uploaded the log, so that it gets no figures over ranks";
+    delivered.warning = "wandb sync has uploaded the log, so figures over ranks cannot be added to it";
   } else if (cursor.complete && !sends) {
     delivered.warning =
-        "there are figures over ranks, which only takt sync --to wandb with a key can add to what W&B has";
+        "figures over ranks are available; only takt sync --to wandb with a key can add them to the W&B run";
   }
   return delivered.warning.empty();
 }
@@ -183,7 +184,7 @@ bool WandbDelivery::write(detail::WandbRun& run, DirectoryTurn& turn, std::uint6
         return run.take(snapshot) && turn.lasts();
     }
   });
-  // The trace is whole by now, if there is one.
+  // The trace, if any, is complete by now.
   const bool written =
       reading.whole && (reading.ended ? run.finish(steady_clock::now()) || run.cursor().ended : run.flush());
   if (!written) { delivered.why = turn.is_lost() ? turn.problem() : "the log for W&B cannot be written"; }
@@ -204,7 +205,7 @@ void WandbDelivery::send(detail::WandbRun& run, DirectoryTurn& turn, const Watch
     sent.run = cursor.run;
     sent.complete = cursor.complete;
   }
-  options_.resume = sent.started ? WandbResume::unset : cursor.resume;  // it is there by this one
+  options_.resume = sent.started ? WandbResume::unset : cursor.resume;  // exists because of this delivery
   const auto started = [&](const std::string& name, const detail::WandbBehind& behind) {
     return run.sending(url, name, behind);
   };
@@ -217,7 +218,7 @@ void WandbDelivery::send(detail::WandbRun& run, DirectoryTurn& turn, const Watch
     run.sent(url, upload.run(), upload.lines(), upload.events(), upload.complete());
     if (watch) { watch(upload.lines(), delivered.rows); }
     if (idle || upload.stopped() || !timeout_->lasts(upload.answers(), upload.asking())) { break; }
-    std::this_thread::sleep_until(until);  // where the next try is due later it came back at once
+    std::this_thread::sleep_until(until);  // returns at once if the next attempt is due later
   }
   delivered.run = upload.run();
   delivered.sent = upload.lines();
@@ -227,10 +228,10 @@ void WandbDelivery::send(detail::WandbRun& run, DirectoryTurn& turn, const Watch
   } else if (!idle || cursor.ended) {
     delivered.outcome = Outcome::some;
     delivered.why = turn.is_lost()     ? turn.problem()
-                    : sent.complete    ? "W&B does not say that it has what it was sent"
+                    : sent.complete    ? "W&B does not confirm that it has the data"
                     : upload.stopped() ? "W&B refuses the run"
-                    : upload.ended()   ? "W&B did not take all files"
-                                       : "W&B does not take it now";
+                    : upload.ended()   ? "W&B did not accept all files"
+                                       : "W&B does not accept the data now";
   }
 }
 

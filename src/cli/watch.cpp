@@ -43,10 +43,10 @@ namespace {
 
 using WatchClock = std::chrono::steady_clock;
 using Pause = std::chrono::duration<double>;
-// Of the time, reading and drawing take no more than a part in so many, whatever period is wished for.
+// Reading and drawing take at most one part in kMinIdle of the time, whatever the period.
 constexpr int kMinIdle = 10;
 
-/// Until the next picture.
+/// Returns the time until the next picture.
 Pause pause_behind(WatchClock::time_point begin, double every_s) {
   const Pause busy = WatchClock::now() - begin;
   return std::max(Pause(every_s) - busy, busy * (kMinIdle - 1));
@@ -65,11 +65,11 @@ bool is_same_directory(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error);
 }
 
-/// \throws takt::Error where it does not lie in a directory.
+/// \throws takt::Error if the run is in a merged file.
 RunDirectory run_to_watch(const std::string& given, std::vector<std::string>& warnings) {
   RunDirectory run = newest_run(given, warnings);
   if (const auto& file = run.ranks.front().file(); file != nullptr) {
-    throw Error(detail::format("run {} lies in the merged file {}, into which no program writes; takt report shows it",
+    throw Error(detail::format("run {} is in the merged file {}, which never changes; use takt report to show it",
                                std::filesystem::path(run.directory).filename().string(), file->path()));
   }
   return run;
@@ -82,8 +82,7 @@ std::vector<std::string> paths_of_ranks(const std::vector<RankDirectory>& direct
   return paths;
 }
 
-/// Waits until there is a run, and something to report of it. In a directory of runs one that has ended before does not
-/// count.
+/// Waits for a run with data to report. In a directory of runs, one that has already ended does not count.
 std::unique_ptr<WatchedRun> awaited_run(const std::string& given, double every_s) {
   std::string reported;
   std::vector<std::string> ended_before;  // directories of ranks
@@ -100,7 +99,7 @@ std::unique_ptr<WatchedRun> awaited_run(const std::string& given, double every_s
         if (run->readable() && !is_old) { return run; }
         if (is_old) { ended_before = std::move(ranks); }
         reason =
-            is_old ? "the newest run, " + detail::printable(found.directory) + ", has ended" : run->why_unreadable();
+            is_old ? "the latest run, " + detail::printable(found.directory) + ", has ended" : run->why_unreadable();
       }
     } catch (const Error& error) { reason = detail::printable(error.what()); }
     if (std::exchange(reported, reason) != reason) { report_warnings({"waiting: " + reason}); }
@@ -108,9 +107,9 @@ std::unique_ptr<WatchedRun> awaited_run(const std::string& given, double every_s
   }
 }
 
-/// \throws takt::Error where there is nothing to report.
+/// \throws takt::Error if there is no data to report.
 RunReport report_on(const WatchedRun& run) {
-  if (!run.readable()) { throw Error(run.why_unreadable() + "; --wait waits for it"); }
+  if (!run.readable()) { throw Error(run.why_unreadable() + "; use --wait to wait for data"); }
   return run.report();
 }
 
@@ -136,7 +135,7 @@ void watch_on_screen(WatchedRun& run, const WatchOptions& options) {
   screen.leave();
   if (report) { detail::print(stdout, "{}", picture_of(*report, options.drawn)); }
   std::fflush(stdout);
-  if (screen.stop_signal() != 0) { ::raise(screen.stop_signal()); }  // it ends the process as the screen is gone
+  if (screen.stop_signal() != 0) { ::raise(screen.stop_signal()); }  // ends the process after the screen is restored
 }
 
 void watch_in_lines(WatchedRun& run, const WatchOptions& options) {
@@ -177,7 +176,7 @@ namespace {
 
 std::string quoted(const std::string& text) { return detail::JsonText(detail::printable(text)).text(); }
 
-/// The first finding; empty: none.
+/// Returns the first finding; empty: none.
 std::string finding_of(const detail::JobReport& job) {
   if (!job.comparison.findings.empty()) { return job.comparison.findings.front().sentence; }
   return job.sum.findings.empty() ? "" : job.sum.findings.front().sentence;
@@ -207,10 +206,10 @@ std::string watch_line(const RunReport& run, std::int64_t now_unix_ns) {
 
 namespace {
 
-// As all terminals of today have it; what one does not know it passes over. Alternate screen, no cursor, no wrapping.
+// All current terminals know these; others ignore them. Alternate screen, no cursor, no wrapping.
 constexpr const char* kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H\x1b[2J";
 constexpr const char* kLeave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-// Between these two a terminal shows nothing of what changes.
+// Between these two sequences a terminal shows no partial update.
 constexpr const char* kBeginDrawing = "\x1b[?2026h\x1b[H";
 constexpr const char* kEndDrawing = "\x1b[J\x1b[?2026l";
 constexpr const char* kEndLine = "\x1b[K";
@@ -270,7 +269,7 @@ void Screen::draw(const std::string& text) {
     at = end + 1;
   }
   if (line >= space) {
-    out += detail::format("{} more lines: a higher window shows them{}", line - space + 1, kEndLine);
+    out += detail::format("{} more lines: enlarge the window to see them{}", line - space + 1, kEndLine);
   }
   write_out(out + kEndDrawing);
 }
@@ -290,7 +289,7 @@ Screen::Event Screen::wait(std::chrono::nanoseconds longest) {
   return Event::stop;
 }
 
-/// The shell gets its terminal as it was, until it wants this process on.
+/// Restores the terminal for the shell until this process is continued.
 void Screen::suspend() {
   leave();
   ::kill(::getpid(), SIGSTOP);
@@ -348,7 +347,7 @@ bool WatchedRun::ended() const {
 Rank WatchedRun::rank_of(const LiveRank& live) {
   Rank rank = live.reader.rank();
   rank.kept_steps = live.steps;
-  std::string why;  // takt check tells it
+  std::string why;  // takt check prints it
   rank.snapshot.trials = read_trials(rank.directory, why);
   rank.snapshot.measurements = read_results(rank.directory, why);
   const auto history = live.history ? std::make_shared<const StepHistory>(live.history->finished()) : nullptr;
@@ -375,10 +374,10 @@ RunReport WatchedRun::report() const {
   RunReport report = builder.finish(std::move(read));
   if (!warning.empty()) { report.job.warnings.push_back(warning); }
   if (ranks_.size() > kMaxHistories) {
-    report.job.warnings.push_back(detail::format(
-        "of more than {} ranks there are no findings here that rest on the steps of one rank; takt report "
-        "has them when the run has ended",
-        kMaxHistories));
+    report.job.warnings.push_back(
+        detail::format("with more than {} ranks, findings on the steps of one rank are not shown here; takt report "
+                       "shows them when the run has ended",
+                       kMaxHistories));
   }
   return report;
 }

@@ -24,31 +24,31 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// How a run stands, in one line of key=value pairs (docs/command.md), as of this wall clock. Printable. Any thread.
+/// Returns the state of a run, at this wall-clock time, as a line of key=value pairs (docs/command.md). Any thread.
 std::string watch_line(const RunReport& run, std::int64_t now_unix_ns);
 
-/// The terminal of stdout, on which a text takes the place of the one before. What was on it stays, and is back when
-/// this leaves. Signals wait meanwhile until wait() takes them. One at a time, in a process of one thread.
+/// Terminal of stdout on which each text replaces the previous one. The previous screen is restored at the end. Signals
+/// are blocked until wait() takes them. One at a time, in a single-threaded process.
 class Screen {
  public:
   enum class Event { none, resized, stop };
 
-  /// Whether stdout is a terminal that can do this.
+  /// Returns true if stdout is a capable terminal.
   static bool is_there();
 
   Screen();
-  /// Leaves, and lets signals through.
+  /// Restores the screen and unblocks signals.
   ~Screen();
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  /// Lines for which there is no room are counted in the last one.
+  /// Draws a text; lines that do not fit are counted in the last line.
   void draw(const std::string& text);
-  /// Waits for something, no longer than so. A process that was stopped in between is back on its screen then.
+  /// Waits at most `longest` for an event. If the process was stopped meanwhile, its screen is back on return.
   Event wait(std::chrono::nanoseconds longest);
-  /// Gives the terminal back; further calls do nothing.
+  /// Restores the terminal; further calls do nothing.
   void leave();
-  /// The signal that asked to stop; 0: none has.
+  /// Signal that requested the stop; 0: none.
   int stop_signal() const noexcept { return stop_signal_; }
 
  private:
@@ -60,31 +60,31 @@ class Screen {
   int stop_signal_ = 0;
 };
 
-/// A run that is read while it is written, from the journals of its ranks, also of those that come later. Each byte is
-/// read once. One thread at a time.
+/// A run that is read while it is written, from its ranks' journals, including later ranks. Each byte is read once. One
+/// thread at a time.
 class WatchedRun {
  public:
-  /// Asked between parts of about a MiB: whether to leave the rest for another time.
+  /// Polled after each MiB or so; true stops reading until the next call.
   using Stop = std::function<bool()>;
-  /// Of more ranks there are no findings that rest on the steps of one rank: they take 2 MiB each.
+  /// Maximum number of ranks for findings on the steps of one rank: they take 2 MiB each.
   static constexpr std::size_t kMaxHistories = 16;
 
-  /// \param run has ranks, in directories: nobody writes into a merged file.
+  /// \param run has ranks in directories: merged files never change.
   explicit WatchedRun(RunDirectory run);
 
-  /// Reads what has come since the last call. Returns whether that was all.
+  /// Reads new data. Returns true if all of it was read.
   bool read_on(const Stop& stop = {});
-  /// Whether there is anything to report.
+  /// Returns true if there is data to report.
   bool readable() const noexcept;
-  /// No process of the run goes on: each has ended, has died, or was not heard of for ten minutes.
+  /// Returns true if no process is active: each has ended, died, or was silent for ten minutes.
   bool ended() const;
-  /// As `takt report` has it. REQUIRES: readable().
+  /// Returns the report as in `takt report`. REQUIRES: readable().
   RunReport report() const;
-  /// Why there is nothing to report, and what to do.
+  /// Returns why there is no data to report, and the cure.
   std::string why_unreadable() const;
 
   const std::string& directory() const noexcept { return run_.directory; }
-  /// Of which checksums were made: what reading has cost.
+  /// Number of checksummed bytes, a measure of the cost of reading.
   std::uint64_t checked_bytes() const noexcept;
 
  private:

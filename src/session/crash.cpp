@@ -35,25 +35,24 @@ namespace {
 
 using Action = struct sigaction;
 
-/// What the handler goes by. Never changed and never freed: a handler may be at it on any thread, at any time.
+/// State that the signal handler reads. Immutable and never freed: the handler may run on any thread at any time.
 struct Plan {
-  Action before = {};                // what SIGTERM did
-  const Descriptor* bell = nullptr;  // an eventfd, for which a thread waits
-  pid_t pid = 0;  // whose thread that is: a forked child has the handler and the bell, and would end its parent's run
+  Action before = {};                // previous action of SIGTERM
+  const Descriptor* bell = nullptr;  // eventfd that the watch thread reads
+  pid_t pid = 0;  // process of that thread; a forked child inherits handler and bell and must not end its parent's run
   const Plan* older = nullptr;  // for leak checkers
 };
 std::atomic<const Plan*> g_plan{nullptr};
 
-/// The handler was set and not taken back: if it is not the current one, another one was set over it, and may call it.
+/// Takt's handler is installed. If it is not the current one, another handler was set over it and may call it.
 std::atomic<bool> g_set{false};
 
-/// Of one process: a forked child gets its own, as a mutex may be held by a thread that does not exist there.
+/// Per-process state. A forked child gets its own: the mutex may be held by a thread that does not exist there.
 struct Watch {
   const std::uint32_t generation = detail::generation();
-  const Descriptor bell{
-      ::eventfd(0, EFD_CLOEXEC)};  // counts signals, and, in steps of kLeave, Sessions that have ended
+  const Descriptor bell{::eventfd(0, EFD_CLOEXEC)};  // low part: signals; multiples of kLeave: ended Sessions
   std::mutex mutex;
-  SessionImpl* session = nullptr;  // that SIGTERM ends
+  SessionImpl* session = nullptr;  // the Session that SIGTERM ends
   bool watching = false;
   const Watch* older = nullptr;  // for leak checkers
 };
@@ -64,7 +63,7 @@ bool is_handler(const Action& action) noexcept {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;  // a union with sa_sigaction
 }
 
-/// As if Takt were not there. In a handler it takes effect when that returns.
+/// Applies the default action of SIGTERM. Inside a handler it takes effect on return.
 void die_of_sigterm() noexcept {
   Action usual = {};
   usual.sa_handler = SIG_DFL;
@@ -72,7 +71,7 @@ void die_of_sigterm() noexcept {
   ::raise(SIGTERM);
 }
 
-/// Only what POSIX calls async-signal-safe: it may have interrupted anything.
+/// Calls only async-signal-safe functions: it may interrupt any code.
 void on_sigterm(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const Plan& plan = *g_plan.load(std::memory_order_acquire);  // pairs with publish()
@@ -104,8 +103,8 @@ bool is_same(const Action& a, const Action& b) noexcept {
          std::memcmp(&a.sa_mask, &b.sa_mask, sizeof a.sa_mask) == 0;
 }
 
-/// The same again needs nothing new, so that a program of many Sessions stays bounded.
-/// \param bell nullptr: nobody waits for it any more.
+/// Reuses an identical Plan, so that memory stays bounded in a program with many Sessions.
+/// \param bell nullptr: no thread waits for it any more.
 bool publish(const Action& before, const Descriptor* bell) noexcept {
   const Plan* const last = g_plan.load(std::memory_order_relaxed);
   if (last != nullptr && last->pid == ::getpid() && last->bell == bell && is_same(last->before, before)) {
@@ -113,12 +112,12 @@ bool publish(const Action& before, const Descriptor* bell) noexcept {
   }
   const Plan* const next = new (std::nothrow) Plan{before, bell, ::getpid(), last};
   if (next == nullptr) { return false; }
-  g_plan.store(next, std::memory_order_release);  // pairs with all who load it
+  g_plan.store(next, std::memory_order_release);  // pairs with all loads
   return true;
 }
 
 void set_handler(const Action& before) {
-  Action ours = before;  // its mask and flags are part of how a handler of the program's is called
+  Action ours = before;  // keeps the mask and flags with which the program's own handler is called
   if (!is_handler(before)) {
     sigemptyset(&ours.sa_mask);
     ours.sa_flags = SA_RESTART | SA_ONSTACK;
@@ -133,12 +132,12 @@ SessionImpl* session_of(Watch& here) {
   return here.session;  // never destroyed
 }
 
-/// With the program's own handler, which has been called, or is being called.
+/// Collects the recorded data. The program's own handler also runs and decides about the process.
 void write_down(Watch& here) noexcept {
   if (SessionImpl* session = session_of(here)) { session->poll(); }
 }
 
-/// Also where no Session is left: somebody has sent the signal, and the handler has kept it from the process.
+/// Ends the process, even if no Session is left: the signal was sent, and the handler has consumed it.
 void end_process(Watch& here) noexcept {
   if (SessionImpl* session = session_of(here)) { session->end_killed(); }
   sigset_t term;
@@ -148,10 +147,10 @@ void end_process(Watch& here) noexcept {
   die_of_sigterm();
 }
 
-/// The thread is not needed any more. It must not stay: it would keep a process alive whose last thread has ended.
+/// Returns true if the thread may end. A leftover thread would keep a process alive whose last thread has ended.
 bool may_leave(Watch& here) noexcept {
   const std::lock_guard<std::mutex> lock(here.mutex);
-  if (here.session != nullptr) { return false; }  // the next one
+  if (here.session != nullptr) { return false; }  // a new Session has started
   here.watching = false;
   return true;
 }
@@ -160,7 +159,7 @@ void watch(void* watch_of_process) {
   Watch& here = *static_cast<Watch*>(watch_of_process);
   std::uint64_t rung = 0;
   for (;;) {
-    if (!here.bell.is_ours()) { return; }  // closed by the program; the handler notices, too
+    if (!here.bell.is_ours()) { return; }  // closed by the program; the handler detects this as well
     const ssize_t got = ::read(here.bell.number(), &rung, sizeof rung);
     if (got < 0 && errno == EINTR) { continue; }
     if (got != static_cast<ssize_t>(sizeof rung)) { return; }  // likewise
@@ -184,7 +183,7 @@ Watch* this_watch() noexcept {
   return fresh;
 }
 
-/// \param before what SIGTERM does without Takt.
+/// \param before action of SIGTERM without Takt.
 bool prepare_watch(SessionImpl& session, const Action& before) noexcept {
   Watch* const here = this_watch();
   if (here == nullptr || !here->bell.is_open()) { return false; }
@@ -201,16 +200,16 @@ void end_on_sigterm(SessionImpl& session) noexcept {
   const Action now = current_action();
   if (now.sa_handler == SIG_IGN) { return; }
   const bool covered = g_set.load(std::memory_order_relaxed) && !is_ours(now) && is_handler(now);
-  const bool is_set = is_ours(now) || covered;  // by a Session that another handler outlived, or before a fork
+  const bool is_set = is_ours(now) || covered;  // by a Session older than another handler, or before a fork
   if (!prepare_watch(session, is_set ? g_plan.load(std::memory_order_relaxed)->before : now)) {
-    report_error("sigterm", "no thread, file or memory can be had to wait for SIGTERM, which does not end the run");
+    report_error("sigterm", "cannot set up SIGTERM handling (out of resources): SIGTERM will not close the run");
     return;
   }
   if (!is_set) { set_handler(now); }
   if (covered) {
     report_error_once("sigterm",
-                      "a handler of SIGTERM was set after that of an earlier Session: it decides whether SIGTERM ends "
-                      "this run");
+                      "another SIGTERM handler was installed over that of an earlier Session: it decides whether "
+                      "SIGTERM ends this run");
   }
 }
 
@@ -225,7 +224,7 @@ void leave_sigterm(const SessionImpl& session) noexcept {
     ::sigaction(SIGTERM, &before, nullptr);
     g_set.store(false, std::memory_order_relaxed);
   }
-  // Who still comes to the handler, by one that was set over it, finds no bell, and goes by what was there before.
+  // A later call of the handler, by a handler that was set over it, finds no bell and applies the previous action.
   if (publish(before, nullptr) && here->bell.is_ours()) {
     [[maybe_unused]] const auto rung = ::write(here->bell.number(), &kLeave, sizeof kLeave);
   }
@@ -236,12 +235,12 @@ namespace {
 constexpr std::size_t kLongestType = 256;
 constexpr std::size_t kLongestMessage = 1000;
 constexpr std::int64_t kPollNs = 1'000'000;
-constexpr int kMaxTimes = 3;  // of a thread; more is a circle of handlers
+constexpr int kMaxTimes = 3;  // calls per thread; more indicates a cycle of handlers
 
-/// What the thread that dies leaves for the one that writes it down. It allocates nothing: there may be no memory, or
-/// the lock of the allocator may be its own.
+/// Data that the dying thread leaves for the thread that records it. Allocates nothing: memory may be exhausted, or
+/// the dying thread may hold the allocator's lock.
 struct Death {
-  char type[kLongestType + 1];  // as the compiler spells it; empty: there is no exception
+  char type[kLongestType + 1];  // mangled name; empty: no exception
   char message[kLongestMessage + 1];
   std::optional<std::uint32_t> thread;
   std::atomic<bool> written;
@@ -250,11 +249,11 @@ Death g_death{};
 
 std::atomic<SessionImpl*> g_mortal{nullptr};
 std::atomic<std::int64_t> g_max_ms{0};
-std::atomic<std::terminate_handler> g_before{nullptr};  // that was there when ours was last set
-std::atomic<std::terminate_handler> g_first{nullptr};   // likewise, when it was set for the first time
+std::atomic<std::terminate_handler> g_before{nullptr};  // handler before the latest installation of ours
+std::atomic<std::terminate_handler> g_first{nullptr};   // handler before the first installation
 enum class Stage { alive, noting, writing };
 std::atomic<Stage> g_stage{Stage::alive};
-__thread int times_here TAKT_INITIAL_EXEC = 0;  // that this thread has come here
+__thread int times_here TAKT_INITIAL_EXEC = 0;  // calls of on_terminate() by this thread
 
 void copy_text(char* to, const char* from, std::size_t max) noexcept {
   const std::size_t count = from == nullptr ? 0 : ::strnlen(from, max);
@@ -262,7 +261,7 @@ void copy_text(char* to, const char* from, std::size_t max) noexcept {
   to[count] = '\0';
 }
 
-/// The exception that is being handled tells what it says of itself.
+/// Stores the message of the current exception.
 void note_message() noexcept {
   try {
     throw;
@@ -271,7 +270,7 @@ void note_message() noexcept {
   } catch (const std::string& text) {
     copy_text(g_death.message, text.c_str(), kLongestMessage);
   } catch (const char* text) { copy_text(g_death.message, text, kLongestMessage); } catch (...) {
-    // Of its type, at least, something is known.
+    // The type, at least, is known.
   }
 }
 
@@ -290,7 +289,7 @@ std::string demangled(const char* name) {
   return printable(status == 0 && text != nullptr ? text.get() : name);
 }
 
-/// On one line, and without what commands a terminal.
+/// Returns the message on one line, without terminal control characters.
 std::string message_of_death() {
   std::string text = g_death.message;
   for (char& each : text) { each = each == '\n' || each == '\r' || each == '\t' ? ' ' : each; }
@@ -298,7 +297,7 @@ std::string message_of_death() {
   return printable(text);
 }
 
-/// Looks again and again rather than wait with a lock: nobody knows which locks a thread holds that dies.
+/// Polls instead of locking: the dying thread may hold any lock.
 void wait_for_writing() noexcept {
   const Time deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(g_max_ms.load(std::memory_order_relaxed));
@@ -314,14 +313,14 @@ void wait_for_writing() noexcept {
   std::abort();
 }
 
-/// Has it written down, and waits for that. Without a thread to be had, by the one that the Session has.
+/// Starts the recording and waits for it. Uses the Session's background thread if no new thread can be started.
 void have_it_written(SessionImpl& session) noexcept {
   g_stage.store(Stage::writing, std::memory_order_relaxed);
   const auto write = [](void* dying) { write_down_death(*static_cast<SessionImpl*>(dying)); };
   if (start_background("takt-uncaught", write, &session) || session.die_in_background()) {
     wait_for_writing();
   } else {
-    report_error("uncaught", "no thread can be had to write down of what the process dies");
+    report_error("uncaught", "cannot start a thread to record why the process is dying");
   }
 }
 
@@ -331,17 +330,17 @@ void have_it_written(SessionImpl& session) noexcept {
   const int depth = ++times_here;
   Stage alive = Stage::alive;
   if (depth > kMaxTimes) { std::abort(); }
-  // Pairs with itself, on another thread that dies at the same time.
+  // Pairs with itself on another thread that dies at the same time.
   if (depth == 1 && is_mortal && g_stage.compare_exchange_strong(alive, Stage::noting, std::memory_order_acq_rel)) {
     note_death();
     have_it_written(*session);
   } else if (depth == 2 && is_mortal && g_stage.load(std::memory_order_relaxed) == Stage::noting) {
     have_it_written(*session);  // what() has thrown
   } else if (depth == 1 && alive != Stage::alive) {
-    wait_for_writing();  // another thread dies at the same time: it is not to be cut short
+    wait_for_writing();  // another thread is dying: let it finish recording
   } else if (depth > 1) {
     go_on(g_first.load(
-        std::memory_order_relaxed));  // a handler that was set over this one calls it, and was called by it
+        std::memory_order_relaxed));  // a handler that was set over ours called it, and ours called that handler
   }
   go_on(g_before.load(std::memory_order_relaxed));
 }
@@ -357,7 +356,7 @@ void write_down_death(SessionImpl& session) noexcept {
       death.message = message_of_death();
     }
   } catch (...) {
-    // Out of memory: that it died is worth more than of what.
+    // Out of memory: recording the death matters more than its reason.
   }
   death.happened = true;
   session.end_uncaught(std::move(death));

@@ -29,7 +29,7 @@ std::size_t bytes_of_drained(const Drained& drained) noexcept {
   return bytes;
 }
 
-/// Early rows come again.
+/// Returns the number of records. Early rows are excluded: they are delivered again.
 std::size_t count_of(const Drained& drained) noexcept {
   return drained.rows.size() + drained.metrics.size() + drained.spans.size() + drained.samples.size();
 }
@@ -67,7 +67,7 @@ void ExportWorker::finish_by(Time deadline) noexcept {
   changed_.notify_all();
 }
 
-/// Under the lock.
+/// REQUIRES: mutex_ is held.
 void ExportWorker::trim() noexcept {
   std::size_t dropped = 0;
   for (; backlog_bytes_ > kMaxBacklog && dropped + 1 < backlog_.size(); ++dropped) {
@@ -77,13 +77,13 @@ void ExportWorker::trim() noexcept {
   if (dropped == 0) { return; }
   backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(dropped));
   const bool is_journal = std::string_view(name()) == "journal";
-  report_error(
-      Words("backlog.", name()),
-      Words("the exporter \"", name(), "\" takes too long; its oldest rows are dropped. ",
-            is_journal ? "They are lost; is its disk full, or slow?" : "What the journal has of them stays there."));
+  report_error(Words("backlog.", name()),
+               Words("the exporter \"", name(), "\" is too slow: its oldest rows are dropped. ",
+                     is_journal ? "They are lost. Check whether the disk is full or slow."
+                                : "The rows in the journal are kept."));
 }
 
-/// Calls the exporter with all it has not taken.
+/// Calls the exporter with everything that it has not acknowledged.
 ExportResult ExportWorker::show(const Snapshot& offered, const Drains& shown) {
   Snapshot snapshot = offered;
   for (const auto& drained : shown) {
@@ -96,14 +96,14 @@ ExportResult ExportWorker::show(const Snapshot& offered, const Drains& shown) {
   try {
     return exporter_->export_snapshot(snapshot);
   } catch (const std::bad_alloc&) {
-    throw;  // show_or_wait() shows it again
+    throw;  // show_or_wait() retries
   } catch (const std::exception& error) {
     report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed: ", error.what()));
   } catch (...) { report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed")); }
   return ExportResult::drop;
 }
 
-/// What becomes of what was shown. Returns whether it is to be shown again.
+/// Handles the exporter's answer. Returns true if the same data must be shown again.
 bool ExportWorker::answered(ExportResult result, const Drains& shown) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   asked_again_ = result == ExportResult::retry;
@@ -111,7 +111,7 @@ bool ExportWorker::answered(ExportResult result, const Drains& shown) noexcept {
   if (asked_again_) { return true; }
   for (const auto& drained : shown) {
     if (result == ExportResult::drop) { lost_ += count_of(*drained); }
-    // What was shown may have been dropped from the front meanwhile.
+    // The data may meanwhile have been dropped from the front.
     const auto found = std::find(backlog_.begin(), backlog_.end(), drained);
     if (found == backlog_.end()) { continue; }
     backlog_bytes_ -= bytes_of_drained(*drained);
@@ -131,8 +131,8 @@ void ExportWorker::begin_once() noexcept {
   try {
     exporter_->begin(*opening);
   } catch (const std::exception& error) {
-    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin: ", error.what()));
-  } catch (...) { report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin")); }
+    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not start: ", error.what()));
+  } catch (...) { report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not start")); }
   const std::lock_guard<std::mutex> lock(mutex_);
   started_ = true;
   changed_.notify_all();
@@ -143,7 +143,7 @@ bool ExportWorker::wait_started(Time deadline) noexcept {
   return changed_.wait_until(lock, deadline, [this] { return started_; });
 }
 
-/// Without memory for the snapshot it is as if the exporter had asked to see it again.
+/// Without memory for the snapshot, behaves as if the exporter had asked for a retry.
 bool ExportWorker::show_or_wait(Drains& shown) noexcept {
   std::shared_ptr<const Snapshot> snapshot;
   ExportResult result = ExportResult::retry;
@@ -152,13 +152,13 @@ bool ExportWorker::show_or_wait(Drains& shown) noexcept {
       const std::lock_guard<std::mutex> lock(mutex_);
       fresh_ = false;
       snapshot = snapshot_;
-      shown = backlog_;  // at one moment with the snapshot, whose indices its rows use
+      shown = backlog_;  // consistent with the snapshot, whose indices its rows use
     }
     if (snapshot == nullptr) { return false; }
     result = show(*snapshot, shown);
   } catch (const std::bad_alloc&) {
     report_error(Words("exporter.", name()),
-                 Words("no memory is left to call the exporter \"", name(), "\"; what is new for it waits"));
+                 Words("out of memory while calling the exporter \"", name(), "\"; its new data is sent later"));
   }
   return answered(result, shown);
 }
@@ -166,7 +166,7 @@ bool ExportWorker::show_or_wait(Drains& shown) noexcept {
 void ExportWorker::run_once() noexcept {
   begin_once();
   bool last = false;
-  bool is_taken = false;  // what was offered last: its thread may have been quicker than the word that it was the last
+  bool is_taken = false;  // the latest offer was taken; the thread may take it before finish_by() marks it as the last
   Time deadline;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -186,17 +186,17 @@ void ExportWorker::shut_down(Time deadline) noexcept {
     delivered = exporter_->shutdown(until(deadline));
   } catch (const std::exception& error) {
     report_error(Words("exporter.", name()),
-                 Words("the exporter \"", name(), "\" failed while it shut down: ", error.what()));
+                 Words("the exporter \"", name(), "\" failed during shutdown: ", error.what()));
   } catch (...) {
-    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed while it shut down"));
+    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed during shutdown"));
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& drained : backlog_) { lost_ += count_of(*drained); }
   delivered_ = delivered && backlog_.empty() && !asked_again_;
   if (!delivered_) {
-    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not deliver everything"));
+    report_error(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not deliver all data"));
   }
-  delivered_ = delivered_ && !dropped_;  // which the exporter has told itself
+  delivered_ = delivered_ && !dropped_;  // the exporter has reported dropped data itself
   backlog_.clear();
   backlog_bytes_ = 0;
   done_ = true;

@@ -20,8 +20,9 @@ std::shared_ptr<const Job> GatheredJob::figures() {
   try {
     job_ = make();
   } catch (const Error& error) {
-    report_error("mpi.figures", Words("takt::mpi::reduce(): the ranks have handed over what makes no figures: ",
-                                      error.what(), "; takt report reads the files of all ranks"));
+    report_error("mpi.figures",
+                 Words("takt::mpi::reduce(): the data of the ranks is unusable, so there are no figures of the job: ",
+                       error.what(), "; takt report reads the files of all ranks"));
   }
   made_ = true;
   part_ = GatheredRanks();

@@ -15,15 +15,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What all ranks have handed over, and the figures of the job. These are made when they are asked for: the thread that
-/// reduces, which trains, does not wait for them. Any thread.
+/// Data handed over by all ranks, and the figures of the job. The figures are computed on demand, so that the training
+/// thread that reduces does not wait for them. Any thread.
 class GatheredJob {
  public:
-  /// \param first of rank 0, at that time.
+  /// \param first snapshot of rank 0 at that time.
   GatheredJob(GatheredRanks part, std::shared_ptr<const Snapshot> first, std::uint32_t world_size)
       : part_(std::move(part)), first_(std::move(first)), world_size_(world_size) {}
 
-  /// nullptr: what came makes no sense, which is told once.
+  /// Returns nullptr if the data is invalid; that is reported once.
   std::shared_ptr<const Job> figures();
 
  private:
@@ -32,7 +32,7 @@ class GatheredJob {
   std::mutex making_;
   bool made_ = false;
   std::shared_ptr<const Job> job_;
-  // Until it is made.
+  // Inputs, kept until the figures are computed.
   GatheredRanks part_;
   std::shared_ptr<const Snapshot> first_;
   std::uint32_t world_size_;

@@ -37,7 +37,7 @@ void ClockQueries::answered(std::int64_t other_ns) {
   if (!sent_ns_) { return; }
   const PingPong answer = {*sent_ns_, other_ns, now_ns()};
   sent_ns_.reset();
-  // Those that follow the row are signs of life. The first one may have waited for the other rank to come.
+  // Later answers are heartbeats. The first one may have waited for the other rank to arrive.
   if (answers_.size() < bounds_.max) { answers_.push_back(answer); }
 }
 
@@ -54,10 +54,10 @@ std::optional<ClockReading> ClockQueries::reading(std::uint32_t rank) const {
 
 namespace {
 
-/// The run's own directory, in which each rank has one.
+/// Returns a hint on the run's directory, which holds one directory per rank.
 Words where_to_look(const RunInfo& run) {
   const std::string_view directory = run.directory;
-  if (directory.empty()) { return Words("no files were written that could tell more"); }
+  if (directory.empty()) { return Words("no files with more details were written"); }
   return Words("takt report ", directory.substr(0, directory.find_last_of('/')), " reads the files of all ranks");
 }
 
@@ -71,7 +71,7 @@ void report_missing(const RunInfo& run, const GatheredRanks& part, std::uint32_t
 void report_not_taken(const RunInfo& run, std::chrono::milliseconds timeout) {
   report_error("mpi.not_taken",
                Words("takt::mpi::reduce(): neither the parent of rank ", run.rank, " nor rank 0 took its part within ",
-                     timeout.count(), " ms; the figures of the job lack it; ", where_to_look(run)));
+                     timeout.count(), " ms; the figures of the job do not include it; ", where_to_look(run)));
 }
 
 std::int64_t unix_now_ns() {
@@ -84,7 +84,7 @@ GatheredRanks gathered_part(const SessionImpl::Recorded& recorded, std::uint32_t
 }
 
 bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseconds timeout) {
-  session.set_job(nullptr);  // what an earlier call has brought is not made into figures any more
+  session.set_job(nullptr);  // data of an earlier call is discarded
   SessionImpl::Recorded recorded = session.recorded();
   RankGathering gathering(messages, gathered_part(recorded, static_cast<std::uint32_t>(messages.rank())), timeout,
                           unix_now_ns);
@@ -120,7 +120,7 @@ bool reduce_job(RankMessages& messages, std::chrono::milliseconds timeout) noexc
 }
 
 namespace {
-RankInJob g_rank_in_job;  // as takt::mpi::options() has found it last, on the thread that may call MPI
+RankInJob g_rank_in_job;  // latest result of takt::mpi::options(), on the thread that may call MPI
 }  // namespace
 
 RankInJob rank_in_job(const SessionOptions& options) noexcept {
@@ -129,7 +129,7 @@ RankInJob rank_in_job(const SessionOptions& options) noexcept {
 }
 
 void read_clocks(RankMessages& messages) noexcept {
-  constexpr std::chrono::seconds kTimeout(10);  // all ranks are here
+  constexpr std::chrono::seconds kTimeout(10);  // all ranks are present
   constexpr ClockQueries::Bounds kQueries = {16, std::chrono::milliseconds(2)};
   const NotCancelled whole;
   try {
@@ -139,7 +139,7 @@ void read_clocks(RankMessages& messages) noexcept {
     gathering.run();
     g_rank_in_job.clock_reading = gathering.clock_reading();
   } catch (const std::exception& error) {
-    report_error("mpi.clocks", Words("takt::mpi::options(): the clocks of ranks are not compared: ", error.what()));
+    report_error("mpi.clocks", Words("takt::mpi::options(): cannot compare the clocks of the ranks: ", error.what()));
   }
 }
 
@@ -152,7 +152,7 @@ void report_not_reduced(const char* why) noexcept {
 namespace {
 
 void report_other(const char* option, const std::string& said, const std::string& found) {
-  report_error_once(option, std::string(option) + " is " + said + ", and MPI says " + found + "; using what MPI says");
+  report_error_once(option, std::string(option) + " is " + said + ", but MPI reports " + found + "; using MPI's value");
 }
 
 void set(const char* option, std::optional<int>& value, int found) {
@@ -175,7 +175,7 @@ void apply(const MpiIdentity& identity, SessionOptions& options) {
   const auto size = static_cast<std::size_t>(std::max(identity.world_size, 1));
   g_rank_in_job = {identity.rank, identity.world_size, size == 1 ? 0 : values_of_a_rank(size), std::nullopt};
   const std::string& agreed = identity.run_id;
-  // Of a part of the job rank 0 has added which one.
+  // Rank 0 appends the part of the job.
   if (!options.run_id.empty() && agreed.compare(0, options.run_id.size(), options.run_id) != 0) {
     report_other("TAKT_RUN_ID or SessionOptions::run_id", options.run_id, agreed + " (of rank 0)");
   }
@@ -183,20 +183,20 @@ void apply(const MpiIdentity& identity, SessionOptions& options) {
 }
 
 void report_without_mpi(bool finalized) noexcept {
-  report_error_once("mpi.state", finalized
-                                     ? "takt::mpi: MPI has been finalised; ranks are as the launcher's variables say"
-                                     : "takt::mpi: MPI is not initialised; ranks are as the launcher's variables say; "
-                                       "call MPI_Init first");
+  report_error_once("mpi.state",
+                    finalized ? "takt::mpi: MPI is finalized; ranks are taken from the launcher's variables"
+                              : "takt::mpi: MPI is not initialized; ranks are taken from the launcher's variables; "
+                                "call MPI_Init first");
 }
 
 namespace {
 
-// Between two looks. At first there is none, for ranks that are here already: a rank only lets others have the
-// processor. The longest pause leaves it to those that are not, of which it may have several.
+// Polling interval. It is zero at first, for ranks that are already here: the rank only yields the processor. The
+// longest pause frees the processor while ranks are missing.
 constexpr std::chrono::microseconds kWithoutPause(2000);
 constexpr std::chrono::microseconds kFirstPause(50);
 constexpr std::chrono::microseconds kLongestPause(1000);
-// So many signs of life within the patience of who waits for them.
+// Number of heartbeats within one timeout.
 constexpr int kHeartbeats = 8;
 
 std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
@@ -215,7 +215,7 @@ RankGathering::RankGathering(RankMessages& messages, GatheredRanks own, std::chr
       heard_(now()),
       signed_(heard_) {}
 
-/// Looks again and again, soon after something has come, later where nothing does.
+/// Polls with back-off: short delays after a message, longer ones when idle.
 template <class Done>
 void RankGathering::wait(Done done) {
   auto pause = kFirstPause;
@@ -236,7 +236,7 @@ void RankGathering::wait(Done done) {
   }
 }
 
-/// Returns whether it was done in time.
+/// Returns true if done() became true in time.
 template <class Done>
 bool RankGathering::wait_patiently(Done done) {
   const Time end = now() + timeout_;
@@ -266,8 +266,7 @@ void RankGathering::take_children() {
   });
 }
 
-/// Of a rank that does not come, or has died, the children have nobody else to turn to. They do so when their patience
-/// with it is over.
+/// Takes the parts of ranks whose parent is missing or dead. They turn to rank 0 after their timeout.
 void RankGathering::take_orphans() {
   heard_ = now();
   wait([this](bool& moved) {
@@ -276,7 +275,7 @@ void RankGathering::take_orphans() {
   });
 }
 
-/// Whether a rank is missing together with its parent.
+/// Returns true if a rank and its parent are both missing.
 bool RankGathering::may_have_orphans() {
   if (counted_ == part_.ranks.size()) { return orphans_; }
   counted_ = part_.ranks.size();
@@ -305,7 +304,7 @@ bool RankGathering::take_signs() {
 
 void RankGathering::hear(int from) {
   heard_ = now();
-  if (has_rank(part_, static_cast<std::uint32_t>(from))) { return; }  // a sign that came late
+  if (has_rank(part_, static_cast<std::uint32_t>(from))) { return; }  // a late heartbeat
   awaited_[from] = heard_;
   std::string time(sizeof(std::int64_t), '\0');
   store(time.data(), queries_.now_ns());
@@ -330,7 +329,7 @@ void RankGathering::add(int from, const std::string& bytes) {
     merge_into(part_, unpack_gathered(bytes));
   } catch (const std::exception& error) {
     report_error("mpi.part",
-                 Words("takt::mpi::reduce(): what rank ", from, " handed over is left out: ", error.what()));
+                 Words("takt::mpi::reduce(): the data of rank ", from, " is invalid and excluded: ", error.what()));
   }
 }
 
@@ -340,8 +339,8 @@ void RankGathering::give_sign() {
   messages_.send(upper_, RankMessage::sign, "");
 }
 
-/// Takes an answer from above, and gives the next sign: at once where the clock is to be read again, and else so that
-/// the rank above does not lose its patience.
+/// Receives an answer from the parent and sends the next heartbeat: at once if the clock is to be read again, else in
+/// time to prevent a timeout of the parent.
 bool RankGathering::look_up() {
   std::string time;
   const bool here = messages_.receive(upper_, RankMessage::answer, time);
@@ -354,8 +353,8 @@ bool RankGathering::look_up() {
 bool RankGathering::hand_over() {
   const std::string bytes = pack(part_);
   if (bytes.size() > max_bytes_) {
-    throw Error("this rank and those below it have recorded " + std::to_string(bytes.size()) + " bytes, and " +
-                std::to_string(max_bytes_) + " are the most that is sent; name fewer regions");
+    throw Error("this rank and those below it have recorded " + std::to_string(bytes.size()) +
+                " bytes; the maximum is " + std::to_string(max_bytes_) + "; use fewer regions");
   }
   if (!is_answered()) {
     if (upper_ == 0) { return false; }
@@ -368,7 +367,7 @@ bool RankGathering::hand_over() {
   return wait_patiently([this] { return messages_.all_sent(); });
 }
 
-/// Whether the rank above is there. No sign is under way any more then.
+/// Returns true if the parent has answered. No heartbeat is in flight then.
 bool RankGathering::is_answered() {
   return wait_patiently([this] {
     look_up();

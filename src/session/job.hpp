@@ -22,24 +22,24 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a Session needs to know of its rank's job, beside its options.
+/// Job data of this rank that a Session needs besides its options.
 struct RankInJob {
   int rank = 0;
   int world_size = 0;               ///< 0: takt::mpi::options() was not called
-  std::size_t compared_values = 0;  ///< of its steps (a step is one, and so is each region in it), kept for reduce()
+  std::size_t compared_values = 0;  ///< number of step values kept for reduce(); a step is one, and each region in it
   std::optional<ClockReading> clock_reading;
 };
 
-/// As takt::mpi::options() has found it last; nothing if `options` are not those of that rank.
+/// Returns the latest result of takt::mpi::options(), or an empty value if `options` are not those of that rank.
 RankInJob rank_in_job(const SessionOptions& options) noexcept;
 
-/// A clock that is compared with those of other ranks, in ns since 1970.
+/// Clock that is compared with those of other ranks, in ns since 1970.
 using UnixClock = std::function<std::int64_t()>;
 
-/// Questions to one rank for its time, one at a time. One thread at a time.
+/// Queries one rank's clock, one query at a time. One thread at a time.
 class ClockQueries {
  public:
-  /// So many in a row, or for so long: nobody is to wait for many where answers take long.
+  /// Maximum number and duration of a batch of queries; the time bound limits the wait if answers are slow.
   struct Bounds {
     std::size_t max = 8;
     std::chrono::nanoseconds time = std::chrono::microseconds(100);
@@ -50,7 +50,7 @@ class ClockQueries {
   std::int64_t now_ns() const { return clock_(); }
   void asked() { sent_ns_ = now_ns(); }
   void answered(std::int64_t other_ns);
-  /// To another rank from now on.
+  /// Restarts for another rank.
   void begin_again() noexcept {
     sent_ns_.reset();
     answers_.clear();
@@ -58,9 +58,9 @@ class ClockQueries {
 
   bool is_under_way() const noexcept { return sent_ns_.has_value(); }
   bool has_answer() const noexcept { return !answers_.empty(); }
-  /// Whether another one in this row is worth it.
+  /// Returns true if another query of this batch is useful.
   bool wants_more() const;
-  /// By the answer that took the shortest way there and back; none: there is no answer.
+  /// Reading from the answer with the shortest round trip; empty if there is no answer.
   std::optional<ClockReading> reading(std::uint32_t rank) const;
 
  private:
@@ -70,26 +70,26 @@ class ClockQueries {
   std::vector<PingPong> answers_;
 };
 
-/// Brings the parts of all ranks to rank 0, up a binomial tree: each rank adds what its children hand over to its
-/// own, and hands the sum to its parent. A rank gives its parent signs, from its beginning on, and the parent answers
-/// each with its time. What is big is sent only to one that has answered, so that nothing big is left under way to a
-/// rank that never comes. Nobody waits longer than `patience` for one that gives no sign, or no answer; a rank whose
-/// parent does not answer turns to rank 0. One thread at a time.
+/// Gathers the parts of all ranks on rank 0 along a binomial tree: each rank merges its children's parts into its own
+/// and sends the result to its parent. A rank sends its parent heartbeats from the start; the parent answers each with
+/// its time. Large messages are sent only to a rank that has answered, so that none stays in flight to a missing rank.
+/// A rank waits at most `timeout` for a heartbeat or an answer; if its parent is silent, it turns to rank 0. One thread
+/// at a time.
 class RankGathering {
  public:
-  /// Of what one rank hands over; MPI counts bytes in an int.
+  /// Maximum size of one rank's part, in bytes; MPI counts bytes in an int.
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 30U;
 
   RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds timeout, UnixClock clock,
                 ClockQueries::Bounds queries = {}, std::size_t max_bytes = kMaxBytes);
 
-  /// Returns on rank 0 whether all ranks are in, elsewhere whether somebody took this rank's part. Throws Error where
-  /// that part is too large.
+  /// Returns true if all ranks are in (rank 0), or if this rank's part was taken (other ranks). Throws Error if it is
+  /// too large.
   bool run();
-  /// On rank 0 what came; elsewhere what was handed over, or was to be.
+  /// The received parts (rank 0), or the part sent or to be sent (other ranks).
   const GatheredRanks& part() const noexcept { return part_; }
   GatheredRanks take_part() noexcept { return std::move(part_); }
-  /// How the clock stands to that of the parent, or of rank 0; none: nobody has answered.
+  /// Clock offset to the parent or rank 0; empty if neither answered.
   std::optional<ClockReading> clock_reading() const { return queries_.reading(static_cast<std::uint32_t>(upper_)); }
 
  private:
@@ -118,12 +118,12 @@ class RankGathering {
   const std::chrono::milliseconds timeout_;
   const std::size_t max_bytes_;
   const std::uint32_t size_;
-  int upper_;  // to which the part goes: the parent, or rank 0
+  int upper_;  // receiver of the part: the parent, or rank 0
   ClockQueries queries_;
-  std::map<int, Time> awaited_;  // when they were heard of
-  Time heard_;                   // of anybody
+  std::map<int, Time> awaited_;  // time of the last message of each rank
+  Time heard_;                   // time of the last message of any rank
   Time signed_;
-  std::size_t counted_ = 0;  // ranks of the part when may_have_orphans() looked last
+  std::size_t counted_ = 0;  // ranks of the part at the last call of may_have_orphans()
   bool orphans_ = false;
 };
 

@@ -25,8 +25,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// How long `work` takes, in ns: the median of some tries, as in some of them the thread may have had to wait for a
-/// core.
+/// Returns the time that `work` takes, in ns: the median of several runs, as the thread may lose its core in some.
 template <class Work>
 double median_ns(Work work) noexcept {
   std::array<std::uint64_t, 21> took{};
@@ -39,18 +38,18 @@ double median_ns(Work work) noexcept {
   return static_cast<double>(took[took.size() / 2]);
 }
 
-/// A recorder of nobody's thread, to try things on; never destroyed. nullptr where there is no memory.
+/// Recorders for measurements, used by no thread and never destroyed. nullptr if memory is exhausted.
 Shared make_shared() noexcept { return Shared(1U << 20U); }
 Recorder* make_scratch() noexcept { return Recorder::create(process_clock(), made_once<make_shared>(), generation()); }
 Recorder* scratch_recorder() noexcept { return made_once<make_scratch>(); }
 
-/// A region as a Scope times it: with the system's clock it takes another way.
+/// Times an empty region as a Scope does; with the system's clock it takes a different code path.
 void time_nothing(Recorder& recorder) noexcept {
   if (process_clock().source() == ClockSource::counter) { return recorder.plain_pair(kOtherKey); }
   recorder.end(recorder.begin(kOtherKey, kRegionUnusual));
 }
 
-/// Rows of a series of its own, whose Batch has so many paths below it, in ns a row.
+/// Returns the time per row, in ns, of rows of a separate series whose Batch has `columns` paths below it.
 double measure_row_ns(unsigned columns) {
   constexpr int kRows = 20;
   Tree tree(kEpochKey, kBatchKey);
@@ -68,7 +67,7 @@ double measure_row_ns(unsigned columns) {
          kRows;
 }
 
-/// What cutting off the events of a Batch costs: they would be folded anyway, but many at a time.
+/// Returns the cost, in ns, of cutting off the events of a Batch. Events are folded anyway, but in larger batches.
 double measure_fold_ns() noexcept {
   constexpr int kFolds = 20;
   Recorder* const scratch = scratch_recorder();
@@ -91,7 +90,7 @@ RowCost measure_row_cost() noexcept {
   } catch (const std::bad_alloc&) { return {}; }
 }
 
-/// The columns of the rows of each path, as far as it is a Batch with rows: the paths below it.
+/// Returns the number of row columns of each path that is a Batch with rows: the paths below it.
 std::vector<std::uint32_t> columns_below(const Snapshot& snapshot) {
   std::vector<std::uint32_t> below(snapshot.paths.size());
   for (std::size_t path = snapshot.paths.size(); path-- > 0;) {
@@ -112,7 +111,7 @@ double rows_ns(const Snapshot& snapshot) {
   return ns;
 }
 
-/// What one of many regions costs that `work` times, or passes over, on a recorder, in ns.
+/// Returns the cost, in ns, of one region that `work` times or skips on a recorder.
 template <class Work>
 double measure_region_ns(Work work) noexcept {
   constexpr int kRegions = 100;
@@ -124,7 +123,7 @@ double measure_region_ns(Work work) noexcept {
          kRegions;
 }
 
-/// As every() has a Scope do with a region that is none of those to be timed.
+/// Skips a region as a Scope does for every().
 void pass_over(Recorder& recorder) noexcept {
   constexpr std::uint32_t kSeldom = 1U << 20U;
   if (!recorder.sampled(kOtherKey, kSeldom)) { recorder.skip(kOtherKey); }
@@ -149,7 +148,7 @@ std::int64_t overhead_ns(const Snapshot& snapshot) noexcept {
   }
   try {
     ns += rows_ns(snapshot);
-  } catch (const std::bad_alloc&) {}  // an estimate that lacks something
+  } catch (const std::bad_alloc&) {}  // the estimate is incomplete
   return static_cast<std::int64_t>(ns) + background_cpu_ns();
 }
 
@@ -159,7 +158,7 @@ std::uint64_t system_monotonic_ns() noexcept { return posix_ns(CLOCK_MONOTONIC);
 std::uint64_t system_boot_ns() noexcept { return posix_ns(CLOCK_BOOTTIME); }
 std::uint64_t system_cpu_ns() noexcept { return posix_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
-// The two clocks are read one after the other: less than this is no sleep.
+// The two clocks are read one after the other: a smaller difference is not a sleep.
 constexpr std::uint64_t kMinSleepNs = 10'000'000;
 
 std::uint64_t ns_beyond(std::uint64_t now, std::uint64_t before) noexcept { return now > before ? now - before : 0; }
@@ -186,7 +185,7 @@ void ProcessWatch::sleeps() noexcept {
 void ProcessWatch::wakes(std::uint64_t max_ns) noexcept {
   const std::uint64_t late = ns_beyond(clocks_.monotonic_ns(), slept_at_ns_ + max_ns);
   if (late < kLateNs) { return; }
-  // Where other threads ran all the while, it was this one that did not.
+  // If other threads were running, only this thread was late.
   if (ns_beyond(clocks_.cpu_ns(), slept_at_cpu_ns_) > max_ns + late / 10) { return; }
   stopped_ns_.fetch_add(late, std::memory_order_relaxed);
 }
@@ -219,7 +218,7 @@ std::int64_t run_queue_ns(std::int64_t thread) noexcept {
   const ssize_t count = ::read(file.number(), text, sizeof text - 1);
   if (count <= 0) { return -1; }
   text[count] = '\0';
-  // "<ns on a processor> <ns in the queue for one> <times>": all 0 where the kernel was built without it.
+  // "<ns on a processor> <ns in the run queue> <count>": all 0 if the kernel was built without it.
   std::uint64_t ran = 0;
   std::uint64_t waited = 0;
   std::uint64_t times = 0;
@@ -232,7 +231,7 @@ std::int64_t this_thread_number() noexcept { return ::gettid(); }
 std::optional<std::int64_t> usable_processors() noexcept {
   cpu_set_t usable;
   CPU_ZERO(&usable);
-  // A machine with more than 1 024 needs a larger set.
+  // Machines with more than 1,024 processors need a larger set.
   if (::sched_getaffinity(0, sizeof usable, &usable) != 0) { return std::nullopt; }
   return CPU_COUNT(&usable);
 }

@@ -11,12 +11,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What one region costs the thread that times it, in ns, folding included; measured once, in about 0.1 ms. Any thread.
+/// Cost of one region for the thread that times it, in ns, including folding; measured once in about 0.1 ms. Any
+/// thread.
 double region_cost_ns() noexcept;
-/// The same of one that every() passes over.
+/// Cost of a region that every() skips, in ns.
 double skipped_cost_ns() noexcept;
 
-/// What the end of a Batch costs beside that, in ns: cutting off its events, and the row with its columns.
+/// Additional cost of the end of a Batch, in ns: cutting off its events, and the row with its columns.
 struct RowCost {
   double row_ns = 0;
   double column_ns = 0;
@@ -24,40 +25,39 @@ struct RowCost {
 /// Measured once, in about 0.1 ms. Any thread.
 const RowCost& row_cost() noexcept;
 
-/// Takt's own cost so far, in ns: regions and rows of a snapshot by what one costs, and the processor time of the
-/// threads that Takt has started. Any thread.
+/// Returns Takt's own cost so far, in ns: estimated cost of the regions and rows of a snapshot, plus the processor time
+/// of Takt's threads. Any thread.
 std::int64_t overhead_ns(const Snapshot& snapshot) noexcept;
 
-/// Tells whether the process runs at all: how much processor time it gets, for how long it was stopped, for how long
-/// the machine slept, and for how long the thread that made this waited for a processor. One thread sleeps and wakes;
-/// any thread may read.
+/// Measures whether the process runs: its processor time, how long it was stopped, how long the machine slept, and how
+/// long the creating thread waited for a processor. One thread calls sleeps() and wakes(); any thread may read.
 class ProcessWatch {
  public:
-  /// Of the system; tests put their own in its place. In ns.
+  /// Clocks, in ns; tests replace them.
   struct Clocks {
-    std::uint64_t (*monotonic_ns)() noexcept;                 ///< stands still while the machine sleeps
-    std::uint64_t (*boot_ns)() noexcept;                      ///< the same, but goes on then
+    std::uint64_t (*monotonic_ns)() noexcept;                 ///< stops while the machine sleeps
+    std::uint64_t (*boot_ns)() noexcept;                      ///< continues while the machine sleeps
     std::uint64_t (*cpu_ns)() noexcept;                       ///< processor time of all threads
-    std::int64_t (*waited_ns)(std::int64_t thread) noexcept;  ///< as run_queue_ns()
+    std::int64_t (*waited_ns)(std::int64_t thread) noexcept;  ///< like run_queue_ns()
   };
   static Clocks system_clocks() noexcept;
 
-  /// A thread that comes late by less says nothing: a busy machine does that.
+  /// A smaller delay of the thread is ignored: it is normal on a busy machine.
   static constexpr std::uint64_t kLateNs = 500'000'000;
 
   ProcessWatch() noexcept : ProcessWatch(system_clocks()) {}
   explicit ProcessWatch(const Clocks& clocks) noexcept;
 
-  /// The run began when the process had used so much processor time already.
+  /// Sets the process's processor time at the start of the run.
   void begin_at_cpu(std::uint64_t cpu_ns) noexcept { cpu_zero_ns_ = cpu_ns; }
-  /// The run began so long before this was made.
+  /// Sets the age of the run, in ns, at the creation of this object.
   void set_before(std::int64_t ns) noexcept { before_ns_ = ns; }
 
-  /// The thread goes to sleep.
+  /// Call it before the thread sleeps.
   void sleeps() noexcept;
-  /// It is awake, and wanted to be after `max_ns` at the latest. Where it is much later, and the process got next to
-  /// no processor time meanwhile, the process did not run: at least from that moment on, as the stop may have begun at
-  /// any time of the sleep.
+  /// Call it when the thread wakes, which was due after `max_ns` at the latest. If it is much later and the process got
+  /// almost no processor time, the process was stopped; the delay is a lower bound, as the stop may have begun during
+  /// the sleep.
   void wakes(std::uint64_t max_ns) noexcept;
 
   ProcessTimes read() const noexcept;
@@ -76,17 +76,17 @@ class ProcessWatch {
   std::int64_t thread_;
   std::int64_t waited_before_ns_;
   std::optional<std::int64_t> processors_;
-  mutable std::atomic<std::int64_t> waited_ns_;  // as last known: a thread that has ended waits for nothing any more
+  mutable std::atomic<std::int64_t> waited_ns_;  // last known value; kept after the thread has ended
 };
 
-/// For how long, in ns, a thread of this process has been ready to run and had no processor; -1: the system does not
-/// tell, or the thread has ended. \param thread its number in the system. Any thread; reads a file.
+/// Returns how long, in ns, a thread of this process was ready to run without a processor; -1: not supported, or the
+/// thread has ended. \param thread the kernel's thread id. Any thread; reads a file.
 std::int64_t run_queue_ns(std::int64_t thread) noexcept;
 
-/// The number of the calling thread in the system.
+/// Returns the kernel's thread id of the calling thread.
 std::int64_t this_thread_number() noexcept;
 
-/// That the calling thread may use, of those that are there; 0: not known.
+/// Number of processors that the calling thread may use; empty: unknown.
 std::optional<std::int64_t> usable_processors() noexcept;
 
 }  // namespace detail

@@ -39,7 +39,7 @@ bool is_safe(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-/// The end of a text that was cut: tells apart two long texts that begin alike, and is the same on every rank.
+/// Returns a suffix for a truncated text. It distinguishes long texts with a common prefix and is equal on all ranks.
 std::string hash_suffix(std::string_view text) {
   std::string suffix = "-";
   std::uint64_t hash = hash_name(std::string(text).c_str());
@@ -47,7 +47,7 @@ std::string hash_suffix(std::string_view text) {
   return suffix;
 }
 
-/// A run is where it was started, also for a program that changes its directory later.
+/// Makes the path absolute, so that the run's location survives a later change of directory.
 std::string make_absolute(const std::string& path) {
   char here[PATH_MAX];
   if (path.front() == '/' || ::getcwd(here, sizeof here) == nullptr) { return path; }
@@ -70,12 +70,12 @@ class Directory {
   int descriptor_;
 };
 
-/// Makes one that was not there, a link included; errno says why not.
+/// Makes a new directory; fails if the name exists, even as a link. Sets errno.
 bool make_fresh(const Directory& parent, const std::string& name) {
   if (::mkdirat(parent.descriptor(), name.c_str(), S_IRWXU) != 0) { return false; }
   struct stat status = {};
   if (::fstatat(parent.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) { return false; }
-  // An umask may take the owner's own bits away.
+  // The umask may remove the owner's own bits.
   return (status.st_mode & S_IRWXU) == S_IRWXU ||
          ::fchmodat(parent.descriptor(), name.c_str(), (status.st_mode & 07000U) | S_IRWXU, 0) == 0;
 }
@@ -103,7 +103,7 @@ std::string path_component(std::string_view text, std::size_t longest) {
 std::string make_run_directory(const SessionOptions& options, const RunInfo& run, std::string& error) {
   const std::string& directory = options.directory;
   if (directory.empty() || directory.find('\0') != std::string::npos) {
-    error = "the directory for runs has no name, or a zero byte in it; set TAKT_DIR to a directory that can be written";
+    error = "the directory for runs is empty or contains a zero byte; set TAKT_DIR to a writable directory";
     return {};
   }
   const std::string parent_path = make_absolute(directory) + "/" + path_component(run.id, kLongestRunId);
@@ -118,13 +118,13 @@ std::string make_run_directory(const SessionOptions& options, const RunInfo& run
     why = errno;
   }
   error = "cannot make the directory " + parent_path + "/" + name + ": " + std::system_category().message(why) +
-          "; set TAKT_DIR to a directory that can be written";
+          "; set TAKT_DIR to a writable directory";
   return {};
 }
 
 namespace {
 
-/// Of ASCII alone: names of groups stand between commas and equal each other on all ranks.
+/// Accepts ASCII only: group names are separated by commas and must be equal on all ranks.
 bool is_of_a_group_name(char each) noexcept {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') || each == '_' ||
          each == '-' || each == '.';
@@ -134,19 +134,19 @@ bool is_of_a_group_name(char each) noexcept {
 
 void RunGroups::set(std::string_view name, int number) {
   if (name.empty() || name.size() > kLongestName || !std::all_of(name.begin(), name.end(), is_of_a_group_name)) {
-    throw Error(
-        detail::format("takt: Session::group() was given the name \"{}\"; a name has 1 to {} letters, digits, '_', '-' "
-                       "and '.', such as \"stage\"",
-                       fit(printable(name), 60), kLongestName));
+    throw Error(detail::format(
+        "takt: Session::group(): invalid name \"{}\"; a name consists of 1 to {} letters, digits, '_', '-' "
+        "and '.', such as \"stage\"",
+        fit(printable(name), 60), kLongestName));
   }
   if (number < 0) {
-    throw Error(detail::format("takt: Session::group(\"{}\", {}): numbers of groups begin at 0", name, number));
+    throw Error(detail::format("takt: Session::group(\"{}\", {}): numbers of groups start at 0", name, number));
   }
   if (groups_.size() == kMax && groups_.find(name) == groups_.end()) {
-    throw Error(
-        detail::format("takt: Session::group(\"{}\", {}): a rank is in {} groups at most; name only what makes its "
-                       "work differ",
-                       name, number, kMax));
+    throw Error(detail::format(
+        "takt: Session::group(\"{}\", {}): a rank can be in at most {} groups; use only those that make its "
+        "work differ",
+        name, number, kMax));
   }
   groups_.insert_or_assign(std::string(name), number);
 }
@@ -162,15 +162,15 @@ bool is_set(const char* variable) { return !environment_value(variable).empty();
 
 // ---- rank and world size ----
 
-/// RANK alone is a word that anybody may use; with WORLD_SIZE, and LOCAL_RANK or MASTER_ADDR, it is of torchrun, or of
-/// who starts torch.distributed in another way.
+/// RANK alone is too common a name. With WORLD_SIZE, and LOCAL_RANK or MASTER_ADDR, it comes from torchrun or another
+/// launcher of torch.distributed.
 bool is_torchrun() { return is_set("RANK") && is_set("WORLD_SIZE") && (is_set("LOCAL_RANK") || is_set("MASTER_ADDR")); }
 
-/// The shell that runs a batch script has SLURM_PROCID=0 and the job's SLURM_NTASKS, but is one process and no task:
-/// only srun makes tasks, and gives each a step.
+/// The shell of a batch script has SLURM_PROCID=0 and the job's SLURM_NTASKS but is not a task: only srun creates
+/// tasks, and each has a step id.
 bool is_slurm_task() { return is_set("SLURM_STEP_ID") || !is_set("SLURM_JOB_ID"); }
 
-using Names = std::array<const char*, 2>;  // the first that is set counts
+using Names = std::array<const char*, 2>;  // the first one that is set counts
 
 struct Launcher {
   const char* name;
@@ -180,8 +180,8 @@ struct Launcher {
   bool (*applies)();  // nullptr: always
 };
 
-/// What is nearer to the process comes first: a launcher started by another one knows the ranks, the outer one only
-/// knows the launchers. So Slurm is last.
+/// Ordered by distance to the process: an inner launcher knows the ranks, an outer one only the inner launchers. So
+/// Slurm is last.
 constexpr Launcher kLaunchers[] = {
     {"torchrun", "RANK", {"WORLD_SIZE"}, {"LOCAL_RANK"}, is_torchrun},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_RANK"}, nullptr},
@@ -193,7 +193,7 @@ constexpr Launcher kLaunchers[] = {
     {"Slurm", "SLURM_PROCID", {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, {"SLURM_LOCALID"}, is_slurm_task},
 };
 
-/// A number from a launcher, with the variable it came from; variable == nullptr: there is none.
+/// A number from a launcher and its variable; variable == nullptr: none.
 struct Number {
   int value = 0;
   const char* variable = nullptr;
@@ -206,7 +206,7 @@ Number read_number(const char* variable, int low, const char* noun) {
   std::int64_t number = 0;
   if (text.empty()) { return {}; }
   if (!parse_number(text, low, kMaxWorldSize - 1, number)) {
-    report_bad_value(variable, text, noun, "what other variables say");
+    report_bad_value(variable, text, noun, "other variables");
     return {};
   }
   return {static_cast<int>(number), variable};
@@ -220,7 +220,7 @@ Number read_first(const Names& variables, int low, const char* noun) {
   return {};
 }
 
-/// What one launcher says about this process.
+/// Values that one launcher sets for this process.
 struct Claim {
   const Launcher* launcher;
   Number rank;
@@ -244,7 +244,7 @@ std::string text_of_number(const Number& number) {
   return std::string(number.variable) + "=" + std::to_string(number.value);
 }
 
-/// Whether `other` cannot be the launcher of the launcher that `used` is: that one counts fewer processes.
+/// Returns true if `other` counts too many processes to be an outer launcher of `used`.
 bool contradicts(const Claim& used, const Claim& other) {
   if (!used.size || !other.size || other.rank.value >= other.size.value) { return false; }
   return other.size.value > used.size.value ||
@@ -252,8 +252,7 @@ bool contradicts(const Claim& used, const Claim& other) {
 }
 
 void report_conflict(const std::vector<Claim>& claims) {
-  // torchrun itself (not someone who sets its variables by hand) numbers its processes as it likes; whatever started it
-  // counts something else.
+  // torchrun itself (not its variables set by hand) numbers its processes independently of an outer launcher.
   const bool by_torchrun = claims.front().launcher == kLaunchers && is_set("TORCHELASTIC_RUN_ID");
   const Claim& used = claims.front();
   const auto other =
@@ -262,15 +261,15 @@ void report_conflict(const std::vector<Claim>& claims) {
   report_error_once("rank.conflict", text_of_number(used.rank) + ", " + text_of_number(used.size) + " (" +
                                          used.launcher->name + ") and " + text_of_number(other->rank) + ", " +
                                          text_of_number(other->size) + " (" + other->launcher->name +
-                                         ") cannot both be right; using the first; unset what is stale, or set "
+                                         ") contradict each other; using the first; unset stale variables, or set "
                                          "TAKT_RANK and TAKT_WORLD_SIZE");
 }
 
-/// Variables of a launcher without the one that tells the rank: whoever set them means something.
+/// Reports a launcher's variables without its rank: they were set on purpose.
 void report_incomplete() {
   const auto report = [](const std::string& found, const char* missing) {
     report_error_once("rank.incomplete", found + " is set without " + missing +
-                                             ", and passed over: this process counts as the only one; set it, or "
+                                             ", and ignored: this process counts as the only rank; set it, or "
                                              "TAKT_RANK and TAKT_WORLD_SIZE");
   };
   const auto is_number = [](const char* variable) {
@@ -279,7 +278,7 @@ void report_incomplete() {
   };
   const int of_torch =
       (is_number("RANK") ? 1 : 0) + (is_number("WORLD_SIZE") ? 1 : 0) + (is_number("LOCAL_RANK") ? 1 : 0);
-  if (of_torch == 2) {  // one alone is a word that anybody may use
+  if (of_torch == 2) {  // one alone is too common a name
     report(!is_set("RANK")         ? "WORLD_SIZE, LOCAL_RANK"
            : !is_set("WORLD_SIZE") ? "RANK, LOCAL_RANK"
                                    : "RANK, WORLD_SIZE",
@@ -297,15 +296,16 @@ void report_incomplete() {
   }
 }
 
-/// Empty is "from the launcher"; a value that cannot be is told of.
+/// Returns an option's value. Empty means "from the launcher"; an invalid value is reported.
 Number read_option(std::optional<int> value, int low, int high, const char* option) {
   if (!value) { return {}; }
   if (*value >= low && *value <= high) { return {*value, option}; }
-  report_error_once(option, std::string(option) + " cannot be " + std::to_string(*value) + "; using the launcher's");
+  report_error_once(option,
+                    std::string(option) + ": invalid value " + std::to_string(*value) + "; using the launcher's value");
   return {};
 }
 
-/// PMIx and PALS tell a rank but no world size: another launcher that agrees about the rank may know it.
+/// PMIx and PALS set a rank but no world size; another launcher with the same rank may know it.
 Number find_size(const std::vector<Claim>& claims, const Number& rank) {
   for (const Claim& claim : claims) {
     if (claim.size && (rank.variable == kRankOption || claim.rank.value == rank.value)) { return claim.size; }
@@ -322,11 +322,11 @@ Number find_local_rank(const std::vector<Claim>& claims, const Number& rank) {
   return {};
 }
 
-/// A rank at or beyond the world size: the rank is kept, as it keeps files apart, and the world counted as just larger.
+/// Handles a rank that is not below the world size. The rank is kept, as it separates files, and the size is raised.
 int repair_size(const Number& rank, const Number& size) {
   if (size && rank.value < size.value) { return size.value; }
   if (!size && !rank) { return 1; }
-  const std::string says = size ? "is not below " + text_of_number(size) : "comes without a world size";
+  const std::string says = size ? "is not below " + text_of_number(size) : "is set without a world size";
   report_error_once("rank.size", text_of_number(rank) + " " + says + "; counting " + std::to_string(rank.value + 1) +
                                      " ranks; set TAKT_WORLD_SIZE");
   return rank.value + 1;
@@ -349,8 +349,8 @@ void find_rank(const SessionOptions& options, RunInfo& run) {
   if (!rank) { report_incomplete(); }
   if (rank && !size) { size = find_size(claims, rank); }
   if (!rank && size && size.value > 1) {
-    report_error_once("rank.missing", "a world size of " + std::to_string(size.value) +
-                                          " comes without a rank; using rank 0; set TAKT_RANK");
+    report_error_once("rank.missing", "world size " + std::to_string(size.value) +
+                                          " is set without a rank; using rank 0; set TAKT_RANK");
   }
   run.rank = rank.value;
   run.world_size = repair_size(rank, size);
@@ -362,8 +362,8 @@ void find_rank(const SessionOptions& options, RunInfo& run) {
 
 // ---- run id ----
 
-/// mpirun starts the ranks of its own node outside of the Slurm step that its daemons on the other nodes run in, so the
-/// step is not shared by all ranks. With srun --mpi=pmix, which sets none of these, it is.
+/// mpirun starts its own node's ranks outside the Slurm step of its daemons on other nodes, so not all ranks share the
+/// step. With srun --mpi=pmix, which sets none of these variables, they do.
 bool is_step_shared() {
   return !is_set("OMPI_COMM_WORLD_RANK") && !is_set("PMI_RANK") && !is_set("MV2_COMM_WORLD_RANK");
 }
@@ -371,9 +371,9 @@ bool is_step_shared() {
 struct IdSource {
   const char* prefix;
   const char* variable;
-  const char* second = nullptr;        // follows the first one, after a dot
+  const char* second = nullptr;        // appended to the first one after a dot
   bool (*second_applies)() = nullptr;  // nullptr: always
-  bool names_job = false;              // without the second: a job, in which a shell may start many runs
+  bool names_job = false;              // without `second`, names a job, in which a shell may start many runs
 };
 
 constexpr IdSource kIdSources[] = {
@@ -395,13 +395,13 @@ struct LauncherId {
 LauncherId id_from_launcher() {
   for (const IdSource& source : kIdSources) {
     const std::string_view value = environment_value(source.variable);
-    // "none" is what torchrun sets when it was given no id.
+    // torchrun sets "none" if it was given no id.
     if (value.empty() || value == "none") { continue; }
     LauncherId id = {source.prefix + std::string(value), source.names_job};
     if (source.second != nullptr && is_set(source.second) &&
         (source.second_applies == nullptr || source.second_applies())) {
       id.text.append(".").append(environment_value(source.second));
-      id.is_of_job = id.is_of_job && source.second_applies == nullptr;  // the index of a job is no step
+      id.is_of_job = id.is_of_job && source.second_applies == nullptr;  // a job's index is not a step
     }
     return id;
   }
@@ -414,7 +414,7 @@ std::string utc_now() {
                         now.second);
 }
 
-/// 64 random bits. Neither time nor process number tells apart what containers start at once.
+/// Returns 64 random bits. Time and process id do not distinguish containers that start at once.
 std::string random_digits() {
   std::uint64_t bits = 0;
   if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof bits)) {
@@ -427,14 +427,15 @@ std::string random_digits() {
   return text;
 }
 
-/// Process number and start of the parent, which ranks that were started together on one node share; the start keeps
-/// apart two runs whose parents have the same number.
+/// Returns process id and start time of the parent, which ranks started together on one node share. The start time
+/// distinguishes runs whose parents have the same process id.
 std::string describe_parent() {
   const pid_t parent = ::getppid();
   std::ifstream file("/proc/" + std::to_string(parent) + "/stat");
   std::string line;
   std::getline(file, line);
-  // proc(5): the second field is the program's name in parentheses, which may hold anything; the 22nd is the start.
+  // proc(5): the second field is the program's name in parentheses, which may contain any text; the 22nd is the start
+  // time.
   const std::size_t name_end = line.rfind(')');
   std::string start;
   if (name_end != std::string::npos) {
@@ -444,7 +445,7 @@ std::string describe_parent() {
   return "p" + std::to_string(parent) + (start.empty() ? start : "." + start);
 }
 
-/// Of ranks of whom no variable names the run. On one node the parent tells runs apart; beyond it, nothing does.
+/// Makes an id for ranks without a variable that names the run. Only on one node does the parent distinguish runs.
 std::string id_from_meeting_point(const RunInfo& run) {
   const bool meets = is_set("MASTER_ADDR") && is_set("MASTER_PORT");
   std::int64_t here = run.world_size;
@@ -454,8 +455,9 @@ std::string id_from_meeting_point(const RunInfo& run) {
   if (meets) { id.append(environment_value("MASTER_ADDR")).append("-").append(environment_value("MASTER_PORT")); }
   if (!meets || !several_nodes) { id += (meets ? "-" : "") + describe_parent(); }
   if (run.rank == 0 && (several_nodes || !known)) {
-    report_error_once("run_id.made_up", "no variable names the run for all of its " + std::to_string(run.world_size) +
-                                            " ranks; using " + path_component(id, kLongestRunId) +
+    report_error_once("run_id.made_up", "no variable identifies the run for all of its " +
+                                            std::to_string(run.world_size) + " ranks; using " +
+                                            path_component(id, kLongestRunId) +
                                             (meets && several_nodes ? ", which later runs that meet there share"
                                                                     : ", which ranks on other nodes do not share") +
                                             "; set TAKT_RUN_ID, or give torchrun an --rdzv-id");

@@ -19,10 +19,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kBytesOfSample = 128;  // about
+constexpr std::size_t kBytesOfSample = 128;  // approximate
 constexpr std::size_t kMinSamples = 256;
 
-// A source that does not come back for so many periods, and so long, is worth a line.
+// Limits, in periods and time, after which a source that does not return is reported.
 constexpr int kLatePeriods = 10;
 constexpr milliseconds kLate(5000);
 
@@ -52,12 +52,12 @@ void RunSamples::start(Plan plan, std::vector<std::unique_ptr<SampleSource>> sou
     this->plan(std::move(plan), std::move(sources));
   } catch (const std::bad_alloc&) {
     stats_.reset();
-    return report_error("sample.memory", "no memory is left to sample: there are no samples");
+    return report_error("sample.memory", "out of memory: nothing is sampled");
   }
   for (const auto& each : samplers_) {
     if (each->start("takt-sample")) { continue; }
-    report_error("thread", Words("no thread can be started to sample ", each->what(),
-                                 ". Raise the limit on threads (ulimit -u)."));
+    report_error("thread",
+                 Words("cannot start a thread to sample ", each->what(), ". Raise the limit on threads (ulimit -u)."));
   }
 }
 
@@ -69,13 +69,13 @@ void RunSamples::tick() noexcept {
   for (const auto& each : samplers_) { each->tick(); }
 }
 
-/// What the threads have left is in the books then, and waits for a harvest. Under the lock.
+/// Moves the threads' data into the stats and keeps it for the next collection. REQUIRES: the lock is held.
 void RunSamples::take() {
   SampleQueue::News news = queue_->take();
   for (const std::uint32_t sensor : stats_->take(news)) {
     const Sensor& lost = stats_->sensors()[sensor];
     report_error("sample.lost " + lost.name,
-                 lost.name + " is not sampled any more: " + lost.lost + ". What else is sampled goes on");
+                 lost.name + " is no longer sampled: " + lost.lost + ". Other sensors are still sampled");
   }
   taken_.insert(taken_.end(), std::make_move_iterator(news.samples.begin()),
                 std::make_move_iterator(news.samples.end()));
@@ -93,7 +93,7 @@ void RunSamples::keep(Drained& drained, bool last) noexcept {
     stats_->settle(last);
   } catch (const std::bad_alloc&) {
     stats_.reset();
-    report_error("sample.memory", "no memory is left for samples: there are none from now on, and no energy");
+    report_error("sample.memory", "out of memory: no samples and no energy are recorded from now on");
   }
 }
 
@@ -103,8 +103,8 @@ void RunSamples::report_waiting() noexcept {
     if (waiting < std::max(kLatePeriods * plan_.period, kLate)) { continue; }
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waiting).count();
     report_error(Words("sample.waits ", each->what()),
-                 Words(each->what(), ": their driver has not answered for ", seconds,
-                       " s, and there are no samples of them meanwhile; the run goes on"));
+                 Words(each->what(), ": the driver has not answered for ", seconds,
+                       " s, and there are no samples until it does; the run continues"));
   }
 }
 
@@ -124,12 +124,12 @@ void RunSamples::stop(std::chrono::steady_clock::time_point deadline) noexcept {
     if (each->stop(deadline)) { continue; }
     report_error(Words("sample.left ", each->what()),
                  Words(each->what(),
-                       ": their driver did not answer at the end of the run, and the thread that waits "
+                       ": the driver did not answer at the end of the run, and the thread that waits "
                        "for it was left behind"));
     if (each->is_open()) { continue; }
     try {
       queue_->add({}, {{each->what(), "their driver did not answer"}});
-    } catch (const std::bad_alloc&) {}  // the line above has said it
+    } catch (const std::bad_alloc&) {}  // reported above
   }
 }
 

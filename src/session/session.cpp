@@ -31,12 +31,12 @@ detail::SessionImpl* current_session() noexcept {
   return session != nullptr && session->ours() ? session : nullptr;
 }
 
-/// exit() in the middle of main() runs no destructors of main's objects.
+/// Closes the Session at exit(): that runs no destructors of main()'s objects.
 void close_at_exit() {
   if (detail::SessionImpl* session = current_session()) { session->close(); }
 }
 
-/// What ends by exit() with another status than 0 has failed. Runs before close_at_exit().
+/// Marks the run as failed if exit() has a nonzero status. Runs before close_at_exit().
 void note_exit_status(int status, void*) {
   if (status == 0) { return; }
   if (detail::SessionImpl* session = current_session()) { session->fail(); }
@@ -45,15 +45,14 @@ void note_exit_status(int status, void*) {
 bool follow_exit() noexcept {
   if (std::atexit(close_at_exit) != 0) { return false; }
 #ifdef __GLIBC__
-  ::on_exit(note_exit_status, nullptr);  // without memory for it the status alone is not noted
+  ::on_exit(note_exit_status, nullptr);  // without memory only the status is not noted
 #else
   static_cast<void>(note_exit_status);
 #endif
   return true;
 }
 
-/// One thread at a time makes a Session. Not a mutex: a thread of the parent that held one at a fork would never let
-/// go.
+/// Serializes the creation of Sessions. Not a mutex: one that a parent's thread held at a fork would never be released.
 class Opening {
  public:
   Opening() noexcept {
@@ -70,16 +69,16 @@ class Opening {
   Opening& operator=(const Opening&) = delete;
 
  private:
-  static std::atomic<std::uint32_t> holder_;  // generation of the process that makes one, plus one; 0: none
+  static std::atomic<std::uint32_t> holder_;  // generation of the creating process, plus one; 0: none
 };
 std::atomic<std::uint32_t> Opening::holder_{0};
 
-/// Makes the implementation, unless there is a Session already.
+/// Makes the implementation. Throws Error if a Session is open.
 detail::SessionImpl* open(std::string name, SessionOptions options) {
   const detail::NotCancelled whole;
   const Opening one_at_a_time;
   if (const detail::SessionImpl* other = current_session()) {
-    throw Error("takt: there is a Session already, \"" + other->run().name +
+    throw Error("takt: another Session is open, \"" + other->run().name +
                 "\"; a process has one at a time. Close it first "
                 "(Session::close()), or use that one.");
   }
@@ -89,17 +88,17 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
   session->older = std::exchange(newest, session);
   static bool closes_at_exit = false;
   closes_at_exit = closes_at_exit || follow_exit();
-  // Handlers run last first: registered again behind a driver's own, ours can still ask it for results.
+  // Handlers run in reverse order: registered again after a driver's own handler, ours can still query its results.
   detail::device_kinds().on_new(&follow_exit);
   if (!closes_at_exit) {
     detail::report_error("exit",
-                         "no memory is left to have exit() close the Session; close it before, by its destructor");
+                         "out of memory: exit() will not close the Session; close it before, by its destructor");
   }
   current.store(session, std::memory_order_release);  // pairs with current_session()
   return session;
 }
 
-/// Whether it is no null pointer; if it is, that is reported. \param of the name whose value it is; empty for a name.
+/// Returns true if the text is not null; otherwise reports it. \param of name whose value is passed; empty for a name.
 bool is_given(detail::TextArgument text, std::string_view function, std::string_view of = {}) noexcept {
   if (!text.is_null()) { return true; }
   const std::string_view quote = of.empty() ? "" : "\"";
@@ -107,7 +106,7 @@ bool is_given(detail::TextArgument text, std::string_view function, std::string_
   detail::report_error(
       detail::Words("null text ", function),
       detail::Words("Session::", function, "() was given a null pointer for ", quote, of.empty() ? "a name" : of, quote,
-                    is_run ? "; the run is called \"run\"" : "; nothing is kept of it"));
+                    is_run ? "; the run is called \"run\"" : "; the call is ignored"));
   return false;
 }
 
@@ -129,13 +128,13 @@ Session::Session(detail::TextArgument name, SessionOptions options)
       exceptions_(std::uncaught_exceptions()) {}
 
 Session::~Session() {
-  if (!impl_->ours()) { return; }  // in a forked child: the run is the parent's
+  if (!impl_->ours()) { return; }  // forked child: the run belongs to the parent
   if (std::uncaught_exceptions() > exceptions_) { impl_->fail(); }
   close();
 }
 
 void Session::add(std::unique_ptr<Exporter> exporter) {
-  if (exporter == nullptr) { throw Error("takt: Session::add() was given no exporter"); }
+  if (exporter == nullptr) { throw Error("takt: Session::add(): the exporter is a null pointer"); }
   if (impl_->ours()) { impl_->add(std::move(exporter)); }
 }
 
@@ -145,7 +144,7 @@ void Session::param(detail::TextArgument name, detail::TextArgument value) {
 }
 
 void Session::param_real(detail::TextArgument name, double value, bool single_precision) {
-  // The shortest text that reads back as the same number: 0.1F is "0.1", and as a double 0.10000000149011612.
+  // Uses the shortest text that reads back as the same number: 0.1F is "0.1", but 0.10000000149011612 as a double.
   double shown = value;
   for (int digits = 1; single_precision && digits <= std::numeric_limits<float>::max_digits10; ++digits) {
     const std::string text = detail::format("{:.{}g}", value, digits);

@@ -21,22 +21,21 @@
 #include <thread>
 #include <utility>
 
-// How a Session takes what threads have recorded, and has its exporters see it.
+// Collection: a Session drains the threads' data and offers it to its exporters.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 std::atomic<const SessionImpl*> SessionImpl::collector_{nullptr};
 
-/// Takes what is new from the threads, as much as should be in memory at once, and offers it to every exporter. Returns
-/// whether there is more. Where memory runs out on the way nothing is lost, and nothing is offered twice: the next call
-/// goes on from there.
+/// Drains new data from the threads, up to a memory limit, and offers it to every exporter. Returns true if there is
+/// more. If memory runs out, nothing is dropped or offered twice: the next call continues from there.
 bool SessionImpl::collect(bool last, std::shared_ptr<const Snapshot>* offered) {
   const std::lock_guard<std::mutex> one(collecting_);
   if (collector_.load(std::memory_order_relaxed) != this) { return false; }
   if (!last) {
     const std::lock_guard<std::mutex> lock(data_);
-    if (ended_) { return false; }  // nothing may be shown after the last
+    if (ended_) { return false; }  // nothing may be offered after the last snapshot
   }
   process_clock().recheck();
   if (drained_ != nullptr) { deliver(); }
@@ -59,7 +58,7 @@ bool SessionImpl::collect(bool last, std::shared_ptr<const Snapshot>* offered) {
   return more;
 }
 
-/// Offers the harvest. Returns what it was offered with. Under collecting_.
+/// Offers the drained data. Returns the snapshot that was offered with it. REQUIRES: collecting_ is held.
 std::shared_ptr<const Snapshot> SessionImpl::deliver() {
   Snapshot now = this->snapshot(took_last_);
   keep_history(now);
@@ -79,7 +78,7 @@ std::shared_ptr<const Snapshot> SessionImpl::deliver() {
   return snapshot;
 }
 
-/// Once for each harvest. Without memory for it, the run goes on without findings. Under collecting_.
+/// Adds the drained data to the history, once per batch. Without memory the run has no findings. REQUIRES: collecting_.
 void SessionImpl::keep_history(const Snapshot& snapshot) noexcept {
   if (std::exchange(in_history_, true)) { return; }
   const std::lock_guard<std::mutex> lock(polling_);
@@ -90,7 +89,7 @@ void SessionImpl::keep_history(const Snapshot& snapshot) noexcept {
     history_.reset();
     steps_.reset();
     report_error("history",
-                 "no memory is left for the history of steps: the report has no findings on them, and "
+                 "out of memory for the history of steps: the report has no findings on steps, and "
                  "takt::mpi::reduce() does not compare this rank");
   }
 }
@@ -124,7 +123,7 @@ SessionImpl::Recorded SessionImpl::recorded() {
   return recorded;
 }
 
-/// What the figures say.
+/// Adds the findings to the snapshot.
 void SessionImpl::conclude(Snapshot& snapshot) {
   std::shared_ptr<const StepHistory> history;
   {
@@ -135,28 +134,28 @@ void SessionImpl::conclude(Snapshot& snapshot) {
   add_finding_of_trials(snapshot);
 }
 
-/// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.
+/// Reports dropped steps or metrics at once and remembers them for close(). REQUIRES: collecting_ is held.
 void SessionImpl::report_lost(const Snapshot& snapshot) {
   lossy_ = lossy_ || lost_records(snapshot.losses).any();
-  std::vector<Loss> unreported;  // of the others there was a line when they began
+  std::vector<Loss> unreported;  // the others were reported when they started
   std::copy_if(snapshot.losses.begin(), snapshot.losses.end(), std::back_inserter(unreported),
                [](const Loss& each) { return each.what != "not_in_journal" && each.what != "metrics_over_bound"; });
   const LostRecords lost = lost_records(unreported);
   if (!lost.any()) { return; }
-  report_error("records.lost", "of what was recorded, " + lost.words() +
-                                   " are lost so far: they came faster than they could be written down, or are beyond "
-                                   "a bound. The report says which; TAKT_MEMORY_MB is the bound of memory");
+  report_error("records.lost", "dropped so far: " + lost.words() +
+                                   ". They were recorded faster than they could be written, or exceed a limit. "
+                                   "The report says which limit; TAKT_MEMORY_MB limits the memory");
 }
 
-/// All that has come, a part at a time; threads that record without a pause do not keep it for ever. Returns whether
-/// there is more. \param deadline for the exporters that have no thread of their own.
+/// Collects all data in parts; bounded, as threads may record without a pause. Returns true if there is more.
+/// \param deadline for exporters without a thread.
 bool SessionImpl::collect_all(Time deadline) {
-  constexpr int kMaxParts = 16;  // half of the memory for rows, unpacked, is no more than that
+  constexpr int kMaxParts = 16;  // enough for half of the row memory, unpacked
   for (int part = 0; part < kMaxParts && std::chrono::steady_clock::now() < deadline; ++part) {
     if (!collect(false)) { return false; }
     run_local(deadline);
     const std::lock_guard<std::mutex> lock(state_);
-    if (closing_ && deadline == Time::max()) { break; }  // the end has a deadline
+    if (closing_ && deadline == Time::max()) { break; }  // closing has a deadline
   }
   return true;
 }
@@ -166,8 +165,8 @@ bool SessionImpl::try_to_collect_all(Time deadline) noexcept {
   try {
     if (collect_all(deadline)) { registry().shared().alarm.ring(); }
     return true;
-  } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
-    report_error("background", Words("results could not be collected: ", error.what()));
+  } catch (const std::exception& error) {  // most likely out of memory: the next period may succeed
+    report_error("background", Words("cannot collect results: ", error.what()));
     return false;
   }
 }
@@ -176,16 +175,16 @@ bool SessionImpl::try_to_collect(bool last) noexcept {
   try {
     collect(last);
     return true;
-  } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
-    report_error("background", Words("results could not be collected: ", error.what()));
+  } catch (const std::exception& error) {  // most likely out of memory: the next period may succeed
+    report_error("background", Words("cannot collect results: ", error.what()));
     return false;
   }
 }
 
-/// Calls every exporter that has no thread of its own, unless another thread is still at it by `deadline`. Returns
-/// whether all of them have finished.
+/// Calls every exporter without a thread, unless another thread is still doing so at `deadline`. Returns true if all of
+/// them have finished.
 bool SessionImpl::run_local(Time deadline) noexcept {
-  const QuietSignals quiet;  // this may be a thread of the program's
+  const QuietSignals quiet;  // this may be a thread of the program
   {
     std::unique_lock<std::mutex> lock(state_);
     if (!changed_.wait_until(lock, deadline, [this] { return !showing_; })) { return false; }
@@ -198,7 +197,7 @@ bool SessionImpl::run_local(Time deadline) noexcept {
   return finished;
 }
 
-/// The exporters one after the other, those of the run directory and the terminal first; nullptr behind the last one.
+/// Returns the exporter at an index, those of the run directory and the terminal first; nullptr after the last one.
 std::shared_ptr<ExportWorker> SessionImpl::worker(std::size_t index) noexcept {
   const std::lock_guard<std::mutex> lock(data_);
   if (index < local_.size()) { return local_[index]; }
@@ -236,13 +235,13 @@ void SessionImpl::poll() {
   registry().shared().alarm.ring();
 }
 
-/// Whether the background is to work now. It asks before it sleeps: a collection takes back the alarm that told it.
+/// Returns true if the background thread has work. It checks before it sleeps: a collection resets the alarm.
 bool SessionImpl::is_wanted() noexcept {
   const std::lock_guard<std::mutex> lock(state_);
   return closing_ || due_ || dying_;
 }
 
-/// Until the period is over, or somebody rings.
+/// Sleeps until the period is over or the alarm rings.
 void SessionImpl::sleep() noexcept {
   watch_.sleeps();
   registry().shared().alarm.wait(options_.period);
@@ -267,62 +266,62 @@ void SessionImpl::background() noexcept {
   stay_with_left_behind();
 }
 
-// What of a run is on the disk before anything is recorded, however early it is killed.
+// Start of a run: data that is on the disk before anything is recorded, however early the process is killed.
 namespace {
 
-// What making a Session, or adding an exporter, waits for a disk to take the beginning.
+// Maximum time that creating a Session, or adding an exporter, waits for the disk.
 constexpr std::chrono::milliseconds kBeginning(1000);
 
 }  // namespace
 
-/// The exporters of the run directory.
+/// Starts the exporters of the run directory.
 void SessionImpl::begin_local() noexcept {
-  const QuietSignals quiet;  // this may be a thread of the program's
+  const QuietSignals quiet;  // this may be a thread of the program
   for (const auto& worker : local_) { worker->begin_once(); }
   const std::lock_guard<std::mutex> lock(state_);
   started_ = true;
   changed_.notify_all();
 }
 
-/// From here on a kill leaves a run that can be read.
+/// Waits for the start of the journal: from then on a killed run can be read.
 void SessionImpl::wait_for_beginning() noexcept {
   if (!background_) { return begin_local(); }
   std::unique_lock<std::mutex> lock(state_);
   if (changed_.wait_for(lock, kBeginning, [this] { return started_; })) { return; }
   lock.unlock();
-  report_error("begin",
-               Words("the disk of ", run_.directory,
-                     " takes too long for the beginning of the journal; the run goes on without waiting for it, "
-                     "and a kill before the disk answers loses the run"));
+  report_error("begin", Words("the disk of ", run_.directory,
+                              " takes too long to start the journal; the run continues without waiting for it, "
+                              "but is lost if it is killed before the disk answers"));
 }
 
-/// So that what the program has set it up with outlives a kill.
+/// Waits for the exporter's start, so that the program's setup survives a kill.
 void SessionImpl::wait_for_beginning_of(ExportWorker& worker) noexcept {
   if (!worker.started) {
     const QuietSignals quiet;
     worker.begin_once();
   } else if (!worker.wait_started(std::chrono::steady_clock::now() + kBeginning)) {
-    report_error(Words("begin.", worker.name()), Words("the exporter \"", worker.name(),
-                                                       "\" takes too long to begin; the run goes on without waiting"));
+    report_error(
+        Words("begin.", worker.name()),
+        Words("the exporter \"", worker.name(), "\" takes too long to start; the run continues without waiting"));
   }
 }
 
-// How a Session ends: by its deadline, whatever its exporters do.
+// End of a Session: within its deadline, regardless of its exporters.
 namespace {
 
 using std::chrono::milliseconds;
 
-// Results of devices that come within this time after the end still enter the last rows.
+// Grace time for device results after the end; they still enter the last rows.
 constexpr milliseconds kDeviceGrace(200);
 
-// For a last question to devices about what idle threads wait for, and for a last sample.
+// Time for a last query to devices about waiting threads, and for a last sample.
 constexpr milliseconds kSamplerGrace(100);
 
-// Left for close() to come back by its deadline when an exporter has used up the time, and before that for the exporter
-// to say what it could not do.
+// Reserved at the end so that close() returns by its deadline if an exporter has used up the time; another margin lets
+// the exporter report unsent data.
 constexpr milliseconds kMargin(50);
 
-// How often an exporter that was left behind is looked at, and whether anybody else is still there.
+// Polling interval for an exporter that was left behind, and for other threads of the process.
 constexpr milliseconds kSearchRadius(1000);
 
 milliseconds margin_of(milliseconds max) { return std::min(max / 20, kMargin); }
@@ -331,15 +330,15 @@ Time steady_now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
-/// The main thread has gone by pthread_exit(), and so have all others: nobody else is left who could end the run, or be
-/// sent a signal. The process ends as it would have with its last thread.
+/// Ends the run after the main thread and all others ended by pthread_exit(): no thread is left to do so or to receive
+/// a signal. The process then exits as it would have with its last thread.
 void SessionImpl::end_alone() noexcept {
   alone_ = true;
   end(false);
   std::exit(0);
 }
 
-/// An exporter that does not come back must not keep alive what pthread_exit() has ended.
+/// Waits for exporters that were left behind. Exits once only they keep the process alive.
 void SessionImpl::stay_with_left_behind() noexcept {
   std::shared_ptr<ExportWorker> each;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
@@ -349,7 +348,7 @@ void SessionImpl::stay_with_left_behind() noexcept {
   }
 }
 
-/// The last collection, and the end of every exporter.
+/// Does the last collection and ends every exporter.
 void SessionImpl::finish() noexcept {
   try_to_collect_all(deadline_);
   {
@@ -360,7 +359,7 @@ void SessionImpl::finish() noexcept {
   while (!try_to_collect(true)) {
     all = all && steady_now() < deadline_;
     if (steady_now() >= deadline_) { break; }
-    std::this_thread::sleep_for(ExportWorker::kPause);  // there may be memory in a moment
+    std::this_thread::sleep_for(ExportWorker::kPause);  // memory may be available soon
   }
   all = finish_workers() && all;
   leave_directory();
@@ -376,7 +375,7 @@ void SessionImpl::leave_directory() noexcept {
   if (one.owns_lock()) { run_directory_ = DirectoryFiles(); }
 }
 
-/// Returns whether each has taken everything.
+/// Returns true if each exporter has taken all data.
 bool SessionImpl::finish_workers() noexcept {
   const Time end = deadline_ - margin_of(options_.exit_timeout);
   std::shared_ptr<ExportWorker> each;
@@ -390,7 +389,7 @@ bool SessionImpl::finish_workers() noexcept {
       const bool can_sync = journal_ != nullptr && (name == "mlflow" || name == "wandb");
       report_error(Words("exit.", name),
                    Words("the exporter \"", name, "\" had not finished after ", limit(), " and was left behind",
-                         can_sync ? ". What it has not sent is in the journal: takt sync " : "",
+                         can_sync ? ". Unsent data is in the journal; send it with: takt sync " : "",
                          can_sync ? std::string_view(run_.directory) : std::string_view()));
     }
     all = each->delivered() && all;
@@ -410,7 +409,7 @@ bool SessionImpl::end(bool killed) noexcept {
     deadline_ = deadline - margin_of(max);
     killed_.store(killed, std::memory_order_relaxed);
   }
-  // A terminal that takes nothing leaves half of the time to the files behind it.
+  // A blocked terminal leaves half of the time to the files.
   table_timeout.end_at(steady_now() + max / 2);
   error_timeout.end_at(deadline);
   if (!killed) { report_open_trials(); }
@@ -443,11 +442,11 @@ bool SessionImpl::end_by(Time deadline) noexcept {
   return false;
 }
 
-/// Another thread ends the run, or has ended it.
+/// Waits until another thread has ended the run.
 bool SessionImpl::end_elsewhere(std::unique_lock<std::mutex>& lock) noexcept {
   changed_.wait_until(lock, deadline_, [this] { return finished_; });
-  // The signal is about to end the process. A thread that came here on the way to exit() would hide that from the
-  // parent process.
+  // SIGTERM is about to end the process. A thread on its way to exit() waits for it: otherwise the parent process would
+  // not see the signal.
   if (killed_.load(std::memory_order_relaxed)) {
     changed_.wait_until(lock, deadline_ + kMargin, [] { return false; });
   }

@@ -39,7 +39,7 @@ namespace {
 using std::chrono::milliseconds;
 
 std::atomic<bool> had_session{false};
-// Sessions that this process has had, behind its generation: a forked child begins with empty books.
+// Number of Sessions of this process, with its generation: a forked child starts at zero.
 std::atomic<std::uint64_t> sessions{0};
 
 std::int64_t sessions_before(std::uint32_t generation) noexcept {
@@ -52,7 +52,7 @@ void count_session(std::uint32_t generation) noexcept {
   sessions.store(std::uint64_t{generation} << 32U | (had + 1), std::memory_order_relaxed);
 }
 
-/// The options with times that can be added to any other.
+/// Returns the options with times bounded so that they can be added to any other.
 SessionOptions with_bounded_times(SessionOptions options) {
   constexpr milliseconds kMax(std::numeric_limits<std::int32_t>::max());
   options.exit_timeout = std::clamp(options.exit_timeout, milliseconds(0), kMax);
@@ -87,14 +87,14 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
     report_error("session.later",
                  "\"" + name_ +
                      "\" is not the first Session of this process: its totals, steps and "
-                     "throughput go on with what was recorded before. Give each run a process, or keys, "
-                     "of its own.");
+                     "throughput include data recorded before. Give each run its own process or its own "
+                     "keys.");
   }
   region_cost_ns();  // measured now rather than at the end
   row_cost();
   std::shared_ptr<const Snapshot> opening;
   if (!silent_) { opening = std::make_shared<const Snapshot>(snapshot(false)); }
-  // From here on nothing throws: threads know this Session.
+  // Nothing throws from here on: threads know this Session.
   collector_.store(this, std::memory_order_relaxed);
   had_session.store(true, std::memory_order_relaxed);
   count_session(generation_);
@@ -106,10 +106,10 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   blocked_ns_.fetch_add(steady_ns() - begin_ns, std::memory_order_relaxed);
 }
 
-/// What recording may take, and what it counts as warm-up.
+/// Sets the memory limit of recording, and the warm-up.
 void SessionImpl::bound_memory() {
   Registry& registry = detail::registry();
-  // Of the bound, a quarter is for rows on their way out, and no less than 8 MiB (half of it, where it is small).
+  // Reserves a quarter of the limit for outgoing rows, but at least 8 MiB (at most half of the limit).
   const std::size_t for_rows =
       std::max(options_.memory_bytes / 4, std::min<std::size_t>(8U << 20U, options_.memory_bytes / 2));
   registry.shared().budget.set_limit(options_.memory_bytes - for_rows);
@@ -124,8 +124,8 @@ void SessionImpl::bound_memory() {
   if (in_job_.compared_values != 0) { steps_ = std::make_unique<RankSteps>(in_job_.compared_values); }
 }
 
-/// When the run begins, and what it is not to be told of. What was recorded before the first Session is adopted, and
-/// with it the time; any other Session begins here.
+/// Sets the start of the run and the baselines. The first Session adopts earlier data and its time; a later Session
+/// starts now.
 void SessionImpl::begin_stats() {
   Snapshot before;
   const std::uint64_t now_ns = process_clock().now_ns();
@@ -145,25 +145,27 @@ void SessionImpl::begin_stats() {
 }
 
 void SessionImpl::start_threads() noexcept {
-  start_sampling();  // before there is a thread that collects samples
+  start_sampling();  // before any thread collects samples
   if (options_.background) {
     background_ = start_background(
         "takt", [](void* self) { static_cast<SessionImpl*>(self)->background(); }, this);
   }
   if (options_.background && !background_) {
     report_error("thread",
-                 "no background thread can be started; results are collected when the Session closes. Raise the "
+                 "cannot start a background thread: results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
   if (options_.end_on_uncaught) { end_on_uncaught(*this, options_.exit_timeout); }
   if (!options_.end_on_sigterm) { return; }
   if (background_) { return end_on_sigterm(*this); }
-  report_error_once("sigterm", "SIGTERM does not end the run: that needs background threads");
+  report_error_once("sigterm", "SIGTERM will not close the run: that needs background threads");
 }
 
 void SessionImpl::start_sampling() noexcept {
   if (options_.sample_period <= milliseconds(0)) { return; }
-  if (!options_.background) { return report_error_once("sample", "nothing is sampled: that needs background threads"); }
+  if (!options_.background) {
+    return report_error_once("sample", "nothing is sampled: sampling needs background threads");
+  }
   RunSamples::Plan plan;
   plan.period = options_.sample_period;
   plan.now = [this] { return static_cast<std::int64_t>(process_clock().now_ns() - start_ns_); };
@@ -171,9 +173,7 @@ void SessionImpl::start_sampling() noexcept {
   plan.traced = options_.trace && !run_.directory.empty();
   try {
     samples_.start(std::move(plan), RunSamples::sources(run_.host));
-  } catch (const std::bad_alloc&) {
-    report_error("sample.memory", "no memory is left to sample: there are no samples");
-  }
+  } catch (const std::bad_alloc&) { report_error("sample.memory", "out of memory: nothing is sampled"); }
 }
 
 void SessionImpl::open_directory() {
@@ -182,12 +182,12 @@ void SessionImpl::open_directory() {
   std::string error;
   run_.directory = make_run_directory(options_, run_, error);
   homeless_ = run_.directory.empty();
-  if (homeless_) { return report_error("directory", error + ". The run goes on in memory."); }
+  if (homeless_) { return report_error("directory", error + ". The run continues in memory only."); }
   run_directory_ = DirectoryFiles(run_.directory);
   follow_directory();
 }
 
-/// Its path, should somebody have moved it. A disk that does not answer holds up one thread only.
+/// Updates the path in case the directory was moved. A disk that does not answer blocks only one thread.
 void SessionImpl::follow_directory() noexcept {
   const std::unique_lock<std::mutex> one(following_, std::try_to_lock);
   if (!one.owns_lock()) { return; }
@@ -196,7 +196,7 @@ void SessionImpl::follow_directory() noexcept {
     const std::lock_guard<std::mutex> lock(data_);
     directory_now_.swap(now);
   } catch (const std::bad_alloc&) {
-    // The path that is known may still be right.
+    // The known path may still be right.
   }
 }
 
@@ -204,7 +204,7 @@ void SessionImpl::add_local_exporters() {
   const auto add_one = [this](std::unique_ptr<Exporter> exporter) {
     local_.push_back(std::make_shared<ExportWorker>(std::move(exporter)));
   };
-  // First what people wait for; and a disk that takes nothing holds up the others only.
+  // The terminal comes first: users wait for it, and a blocked disk delays only the exporters after it.
   if (prints()) { add_one(std::make_unique<ConsoleExporter>()); }
   if (!run_.directory.empty() && options_.files && options_.journal) {
     JournalOptions journal;
@@ -223,7 +223,7 @@ void SessionImpl::add_local_exporters() {
   if (!run_.directory.empty() && options_.trace) {
     add_one(std::make_unique<TraceExporter>(run_.directory + "/trace.json", options_.trace_events));
   }
-  // Last: it takes longest, and what is in it is in the others, too.
+  // Last: it takes longest, and the other exporters have the same data.
   if (!run_.directory.empty() && options_.html) { add_one(std::make_unique<HtmlExporter>()); }
 }
 
@@ -236,9 +236,7 @@ void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   {
     const std::lock_guard<std::mutex> lock(data_);
     if (ended_) {
-      if (killed_.load(std::memory_order_relaxed)) {
-        return;
-      }  // no mistake of the program's, which is about to be gone
+      if (killed_.load(std::memory_order_relaxed)) { return; }  // the program is about to exit; no misuse
       throw Error(std::string("takt: the Session is closed; add the exporter \"") + worker->name() +
                   "\" before close()");
     }
@@ -249,9 +247,9 @@ void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   blocked_ns_.fetch_add(steady_ns() - begin_ns, std::memory_order_relaxed);
 }
 
-/// Without a thread of its own it is called with those of the run directory.
+/// Starts the exporter's thread; without one, the exporter is called with those of the run directory.
 void SessionImpl::start_worker(const std::shared_ptr<ExportWorker>& worker) noexcept {
-  // A share of its own: the thread may outlive the list.
+  // Separate ownership: the thread may outlive the list.
   auto* const share = new (std::nothrow) std::shared_ptr<ExportWorker>(worker);
   const auto run = [](void* argument) {
     const std::unique_ptr<std::shared_ptr<ExportWorker>> mine(static_cast<std::shared_ptr<ExportWorker>*>(argument));
@@ -305,7 +303,7 @@ void SessionImpl::metric(std::string_view name, double value, const std::int64_t
   }
   report_error_once("metric.step", Words("metric(\"", name,
                                          "\") was called without a step on a thread that has no "
-                                         "Batch: its step is 0. Give metric() the step"));
+                                         "Batch: the step is 0. Pass the step to metric()"));
 }
 
 void SessionImpl::print() {
@@ -319,7 +317,7 @@ void SessionImpl::print() {
 
 std::int64_t SessionImpl::steady_ns() noexcept { return static_cast<std::int64_t>(posix_ns(CLOCK_MONOTONIC)); }
 
-/// For how long the Session has held up the program.
+/// Returns the time for which the Session has blocked the program.
 std::int64_t SessionImpl::blocked_ns() const noexcept {
   const std::int64_t closing_ns = closing_since_ns_.load(std::memory_order_relaxed);
   return blocked_ns_.load(std::memory_order_relaxed) + (closing_ns == 0 ? 0 : steady_ns() - closing_ns);
@@ -367,7 +365,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   return snapshot;
 }
 
-/// Into the run directory, if there is one, whole.
+/// Writes a complete file into the run directory, if there is one.
 void SessionImpl::write_file(const char* name, const std::string& text) {
   if (!writes_files()) { return; }
   const NotCancelled whole;
@@ -383,7 +381,7 @@ void SessionImpl::write_file(const char* name, const std::string& text) {
   file.discard();
 }
 
-/// Made where it is asked for first; nullptr: there is none.
+/// Returns the figures of the job, computed at the first call; nullptr: none.
 std::shared_ptr<const Job> SessionImpl::job() {
   std::shared_ptr<GatheredJob> gathered;
   {
@@ -393,7 +391,7 @@ std::shared_ptr<const Job> SessionImpl::job() {
   return gathered == nullptr ? nullptr : gathered->figures();
 }
 
-/// What files have no room for.
+/// Adds data that files left out for lack of space.
 void SessionImpl::add_left_out(Snapshot& snapshot) const {
   const auto add = [&](const char* what, const char* where, std::uint64_t count) {
     if (count != 0) { snapshot.losses.push_back({what, where, count}); }
@@ -407,7 +405,7 @@ void SessionImpl::add_left_out(Snapshot& snapshot) const {
   if (csv_ != nullptr) { add("not_in_csv", "", csv_->left_out()); }
 }
 
-/// Whether there are steps or metrics in no file.
+/// Returns true if a file lacks steps or metrics.
 bool SessionImpl::has_left_out() const noexcept {
   if (journal_ != nullptr) {
     return journal_->left_out_rows() + journal_->left_out_metrics() + journal_->changed_files() != 0;

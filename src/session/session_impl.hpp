@@ -42,11 +42,11 @@ namespace detail {
 class JournalExporter;
 using MeasurementList = std::vector<std::shared_ptr<const Measurement>>;
 
-/// What a Session is made of. Leaked: its threads may still be in an exporter when the process exits.
+/// Implementation of a Session. Leaked: its threads may still be in an exporter when the process exits.
 ///
-/// Exporters of the run directory and the terminal are `local`: they share one thread, in order. Each one that the user
-/// adds has a thread of its own, so that none delays another. Without background threads all are called by poll() and
-/// close().
+/// Exporters of the run directory and the terminal are `local`: they share one thread, in order. Each exporter that the
+/// user adds has its own thread, so that none delays another. Without background threads, poll() and close() call all
+/// of them.
 class SessionImpl {
  public:
   SessionImpl(std::string name, SessionOptions options);
@@ -59,42 +59,42 @@ class SessionImpl {
   void metric(std::string_view name, double value, const std::int64_t* step) noexcept;
   Snapshot snapshot(bool finished);
   void print();
-  /// What is recorded by now has been offered to all exporters when this returns.
+  /// Data recorded so far; offered to all exporters before recorded() returns.
   struct Recorded {
     std::shared_ptr<const Snapshot> snapshot;
-    std::string steps;  ///< that were kept: bytes of RankSteps
+    std::string steps;  ///< kept steps, as bytes of RankSteps
   };
   Recorded recorded();
-  /// What the trials of a loop have given: from now on in snapshots, in trials.json, and, where the table is printed,
-  /// on stdout. The thread of the loop.
+  /// Sets the results of a loop's trials: they go into later snapshots, into trials.json and, if the table is printed,
+  /// to stdout. Call it on the loop's thread.
   void set_trials(const std::shared_ptr<const TrialResults>& trials);
-  /// nullptr: there were none.
+  /// Returns nullptr if there were none.
   std::shared_ptr<const TrialResults> trials();
-  /// Measures a function, and writes down what all measurements have found so far. The thread of the function.
-  /// \throws Error where something else is being measured, and whatever the function throws.
+  /// Measures a function and writes all measurements so far. Call it on the function's thread.
+  /// \throws Error if another measurement or trials run, and whatever the function throws.
   Measurement measure(std::string name, StreamRef stream, const std::function<void()>& function,
                       const MeasureOptions& options);
-  /// From now on this Session, of rank 0, speaks for the job. Any thread.
+  /// Makes this Session, of rank 0, report for the job. Any thread.
   void set_job(std::shared_ptr<GatheredJob> job);
-  /// The newest one counts, beside the one that the options brought. Any thread.
+  /// Adds a clock reading; the latest counts, besides the one in the options. Any thread.
   void add_clock_reading(const ClockReading& reading);
-  /// TAKT_DISABLE=1.
+  /// Returns true if TAKT_DISABLE=1.
   bool is_silent() const noexcept { return silent_; }
   void poll();
   bool close() noexcept { return end(false); }
-  /// The process dies of an exception that nobody caught, or of std::terminate(): the run ends as failed, unless it has
-  /// ended. Not on the thread that dies, which may hold any lock.
+  /// Ends the run as failed because of an uncaught exception or std::terminate(), unless it has ended. Not on the dying
+  /// thread, which may hold any lock.
   void end_uncaught(Uncaught death) noexcept;
-  /// Has the background thread do that, where no other can be had. Returns false where there is none.
+  /// Makes the background thread call end_uncaught(). Returns false if there is none.
   bool die_in_background() noexcept;
-  /// SIGTERM ends the process as soon as this is over: the run ends as killed, unless it has ended already.
+  /// Ends the run as killed, unless it has ended; SIGTERM then ends the process.
   void end_killed() noexcept { end(true); }
 
   const RunInfo& run() const noexcept { return run_; }
-  /// False in a forked child: this is the parent's run.
+  /// Returns false in a forked child: the run belongs to the parent.
   bool ours() const noexcept { return generation_ == generation(); }
 
-  const SessionImpl* older = nullptr;  ///< the Session before, so that leak checkers know that none is forgotten
+  const SessionImpl* older = nullptr;  ///< previous Session, so that leak checkers can reach all of them
 
  private:
   static std::int64_t steady_ns() noexcept;
@@ -144,7 +144,7 @@ class SessionImpl {
   std::shared_ptr<ExportWorker> worker(std::size_t index) noexcept;
   Words limit() const noexcept { return Words("TAKT_EXIT_MS=", options_.exit_timeout.count(), " ms"); }
 
-  // The Session that takes what is recorded. One that could not finish in time leaves it to its successor.
+  // The Session that collects data. One that could not finish in time leaves it to its successor.
   static std::atomic<const SessionImpl*> collector_;
 
   const std::string name_;
@@ -155,71 +155,71 @@ class SessionImpl {
   std::uint64_t start_ns_ = 0;  // on the clock of the process
   std::int64_t uncovered_before_ns_ = 0;
   std::int64_t overhead_before_ns_ = 0;
-  std::vector<Loss> losses_before_;  // of earlier runs of the process
-  std::atomic<bool> lossy_{false};   // steps or metrics were lost since
+  std::vector<Loss> losses_before_;  // dropped data of earlier runs in this process
+  std::atomic<bool> lossy_{false};   // steps or metrics were dropped since
   bool background_ = false;
-  bool homeless_ = false;  // files are wanted, and there is no directory for them
+  bool homeless_ = false;  // files are wanted but there is no directory
   bool alone_ = false;     // see end_alone()
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   const std::int64_t earlier_sessions_;
   std::atomic<bool> failed_{false};
-  // Of threads of the program: in the constructor and in add(); and since when in close(), by monotonic time, 0: not
-  // yet.
+  // Time for which program threads were blocked: in the constructor and in add(); and the start of close(), by
+  // monotonic time, 0: not yet.
   std::atomic<std::int64_t> blocked_ns_{0};
   std::atomic<std::int64_t> closing_since_ns_{0};
   RunSamples samples_;
   ProcessWatch watch_;
   std::atomic<bool> killed_{false};
-  std::atomic<bool> dying_{false};  // the background is to write down of what
+  std::atomic<bool> dying_{false};  // the background thread must record the exception
 
   std::mutex following_;  // run_directory_
   DirectoryFiles run_directory_;
 
   std::mutex data_;            // params, tags, groups, the list of workers
-  std::string directory_now_;  // where the run directory was when it was last looked for
+  std::string directory_now_;  // last known path of the run directory
   RunGroups groups_;
   std::map<std::string, std::string> params_;
   std::map<std::string, std::string> tags_;
   std::vector<std::shared_ptr<ExportWorker>> local_;
-  const JournalExporter* journal_ = nullptr;  // among them, for what they leave out
+  const JournalExporter* journal_ = nullptr;  // one of local_; for data that it leaves out
   const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
   std::shared_ptr<const TrialResults> trials_;
   MeasurementList measurements_;
-  std::shared_ptr<GatheredJob> job_;  // from reduce() on
+  std::shared_ptr<GatheredJob> job_;  // set by reduce()
   std::optional<ClockReading> clock_reading_;
-  bool ended_ = false;  // too late for another exporter
-  Uncaught uncaught_;   // of which the process dies
+  bool ended_ = false;  // no further exporter may be added
+  Uncaught uncaught_;   // exception that ended the process
 
   EpochTable epochs_;
 
   std::mutex writing_results_;
   ResultsText results_text_;
 
-  std::mutex polling_;                    // at the history; behind collecting_
-  std::shared_ptr<StepHistory> history_;  // none: switched off, or there was no memory for it
+  std::mutex polling_;                    // guards the history; locked after collecting_
+  std::shared_ptr<StepHistory> history_;  // null: off, or out of memory
   std::unique_ptr<RankSteps> steps_;      // likewise; for reduce()
 
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
-  // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
+  // Drained from the threads but, for lack of memory, not yet offered to every exporter. Guarded by collecting_.
   std::shared_ptr<Drained> drained_;
-  bool in_epochs_ = false;              // likewise, in epochs_
-  bool in_history_ = false;             // what is in harvest_
-  bool took_last_ = false;              // nothing more is to be taken
-  std::unique_ptr<Progress> progress_;  // none: not wanted. Under collecting_
+  bool in_epochs_ = false;              // drained_ is in epochs_
+  bool in_history_ = false;             // drained_ is in the history
+  bool took_last_ = false;              // all data has been drained
+  std::unique_ptr<Progress> progress_;  // nullptr: off; under collecting_
   std::mutex state_;
   std::condition_variable changed_;
-  bool started_ = false;    // the exporters of the run directory
-  bool due_ = false;        // the background is to work now
-  bool showing_ = false;    // a thread is calling the exporters that have none of their own
+  bool started_ = false;    // exporters of the run directory have started
+  bool due_ = false;        // the background thread has work
+  bool showing_ = false;    // a thread is calling the exporters without a thread
   bool closed_ = false;     // close() was called
-  bool closing_ = false;    // the background is to do its last work
+  bool closing_ = false;    // the background thread must do its last work
   bool finished_ = false;   // the last work has been done
-  bool delivered_ = false;  // all of it
-  Time deadline_;           // of closing; constant from closed_ on
+  bool delivered_ = false;  // all data was delivered
+  Time deadline_;           // end of closing; constant once closed_ is set
 };
 
-/// The Session that has begun and is not closed; nullptr: there is none. Any thread.
+/// Returns the open Session, or nullptr. Any thread.
 SessionImpl* running_session() noexcept;
 
 }  // namespace detail

@@ -34,7 +34,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestForSamples(5000);
 
-/// How often this thread has lost its processor so far.
+/// Returns the number of involuntary context switches of this thread.
 long forced_switches() noexcept {
   rusage used{};
   return ::getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
@@ -46,7 +46,7 @@ std::optional<std::int64_t> host_peak_bytes() noexcept {
   return known ? std::optional(static_cast<std::int64_t>(kib * 1024)) : std::nullopt;
 }
 
-/// A mark on a stream; none, where there is no stream or it takes none.
+/// An event on a stream; empty if there is no stream or it takes no events.
 class StreamMark {
  public:
   explicit StreamMark(StreamRef stream) noexcept : stream_(stream) {
@@ -60,7 +60,7 @@ class StreamMark {
 
   bool made() const noexcept { return made_; }
   bool wait() const noexcept { return made_ && wait_for_mark(stream_, mark_); }
-  /// REQUIRES: made(), and waited for.
+  /// REQUIRES: made(), and the event has completed.
   std::optional<std::int64_t> since(const StreamMark& begin) const noexcept {
     if (!begin.made_) { return std::nullopt; }
     const Elapsed elapsed = stream_.ops->elapsed(stream_.handle, begin.mark_, mark_);
@@ -106,7 +106,7 @@ bool MeasureLoop::is_time_up() const {
   return options_.time_limit > milliseconds(0) && took >= options_.time_limit;
 }
 
-/// Why no further run is to begin. The interval is looked at whenever there are a twentieth more runs.
+/// Returns the reason to stop, if any. The interval is checked whenever the number of runs has grown by a twentieth.
 std::optional<MeasureEnd> MeasureLoop::ending() {
   constexpr std::size_t kPart = 20;
   const std::size_t runs = found_.runs.size();
@@ -146,18 +146,16 @@ void MeasureLoop::add_memory() {
 
 std::string MeasureLoop::why_no_energy(const SensorWindow& window) const {
   const std::uint64_t values = window.has_energy ? window.energy.values : window.figures.samples;
-  if (values >= EnergyStats::kMinSamples) {
-    return window.has_energy ? "" : "samples do not reach from the begin of the runs to their end";
-  }
+  if (values >= EnergyStats::kMinSamples) { return window.has_energy ? "" : "samples do not span all runs"; }
   const double between_ns = static_cast<double>(window.figures.interval_ns);
   const double enough = std::ceil((EnergyStats::kMinSamples + 1) * between_ns / std::max(found_.host.mean_ns, 1.0));
   const double runs = std::max(enough, static_cast<double>(found_.host.n + 1));
   return detail::format(
-      "{} values of it fall into the runs, and it takes {}: with samples every {} that is about {} runs", values,
+      "only {} of its samples fall into the runs; {} are needed: with samples every {} that is about {} runs", values,
       EnergyStats::kMinSamples, human_time(between_ns), human_count(static_cast<std::uint64_t>(runs)));
 }
 
-/// Energy is known once there is a sample behind the end: waits for that.
+/// Waits for a sample after the end, which completes the energy.
 RunSamples::Taken MeasureLoop::taken() const {
   const milliseconds period = surroundings_.samples->period();
   const std::int64_t begin_ns = found_.runs.front().begin_ns;
@@ -180,13 +178,13 @@ RunSamples::Taken MeasureLoop::taken() const {
 
 void MeasureLoop::add_samples() {
   if (surroundings_.samples->period().count() == 0) {
-    found_.no_energy = "nothing was sampled: TAKT_SAMPLE_MS=100 samples energy and memory";
+    found_.no_energy = "nothing was sampled; set TAKT_SAMPLE_MS=100 to sample energy and memory";
     return;
   }
   const RunSamples::Taken sampled = taken();
   note_surroundings(sampled.sensors, sampled.samples, found_.runs);
   const std::int64_t end_ns = found_.runs.back().begin_ns + found_.runs.back().host_ns;
-  found_.no_energy = "no meter tells it";
+  found_.no_energy = "no sensor measures it";
   for (const SensorWindow& window :
        sensor_windows(sampled.sensors, sampled.samples, found_.runs.front().begin_ns, end_ns)) {
     const Sensor& figures = window.figures;
@@ -221,43 +219,43 @@ Measurement MeasureLoop::measure(std::string name, const std::function<void()>& 
   return std::move(found_);
 }
 
-// Measurements of functions: where they come from, and where they go.
+// Measurements of functions: checks of options, and storage of results.
 namespace {
 
 constexpr int kMaxWarmup = 100'000;
 constexpr milliseconds kMaxMeasureTime = std::chrono::hours(24);
 constexpr std::size_t kMaxMeasurements = 1'000;  // in one run
-constexpr std::size_t kMaxKeptRuns = 100'000;    // of all of them
+constexpr std::size_t kMaxKeptRuns = 100'000;    // sum over all measurements
 
 void refuse_option(const char* option, double value, const std::string& cure) {
   throw Error(detail::format("takt: MeasureOptions::{} is {}; {}", option, value, cure));
 }
 
 void check_measure(std::string_view name, const MeasureOptions& options) {
-  if (name.empty()) { throw Error("takt: measure() takes a name, such as model and batch size"); }
+  if (name.empty()) { throw Error("takt: measure() needs a name, such as model and batch size"); }
   if (options.warmup < 0 || options.warmup > kMaxWarmup) {
-    refuse_option("warmup", options.warmup, detail::format("0 to {} calls can be", kMaxWarmup));
+    refuse_option("warmup", options.warmup, detail::format("use 0 to {} calls", kMaxWarmup));
   }
   if (options.runs < 1 || static_cast<std::size_t>(options.runs) > kMaxMeasuredRuns) {
-    refuse_option("runs", options.runs, detail::format("1 to {} can be measured", kMaxMeasuredRuns));
+    refuse_option("runs", options.runs, detail::format("use 1 to {}", kMaxMeasuredRuns));
   }
   if (!(options.interval >= 0 && options.interval < 1)) {
-    refuse_option("interval", options.interval, "a share of the median lies above 0 and below 1; 0 is exactly `runs`");
+    refuse_option("interval", options.interval,
+                  "use a share of the median above 0 and below 1, or 0 for exactly `runs`");
   }
   if (options.time_limit < milliseconds(0) || options.time_limit > kMaxMeasureTime) {
     refuse_option("time_limit in seconds", std::chrono::duration<double>(options.time_limit).count(),
-                  "0 (however long) to 86400 can be");
+                  "use 0 (no limit) to 86400");
   }
-  if (options.items < 1) { refuse_option("items", static_cast<double>(options.items), "a run has 1 item or more"); }
+  if (options.items < 1) { refuse_option("items", static_cast<double>(options.items), "use 1 or more"); }
 }
 
-/// While it lives, what is recorded is kept from the books of the run.
+/// Excludes recorded data from the run's statistics during its lifetime.
 class Excluded {
  public:
   Excluded() {
     if (diversion().begin()) { return; }
-    throw Error(
-        "takt: measure() cannot run inside of trials, or beside another measurement: a process has one at a time");
+    throw Error("takt: measure() cannot run during trials or another measurement: a process has one at a time");
   }
   ~Excluded() { diversion().end(); }
   Excluded(const Excluded&) = delete;
@@ -266,7 +264,7 @@ class Excluded {
 
 }  // namespace
 
-/// In the place of the one of the same name. False: there is no room.
+/// Adds a measurement or replaces the one of the same name. Returns false if the list is full.
 bool SessionImpl::keep_measurement(Measurement measurement) {
   const std::lock_guard<std::mutex> lock(data_);
   const auto before = std::find_if(measurements_.begin(), measurements_.end(),
@@ -279,9 +277,8 @@ bool SessionImpl::keep_measurement(Measurement measurement) {
   if (kept > kMaxKeptRuns) {
     measurement.runs_left_out = measurement.runs.size();
     measurement.runs.clear();
-    report_error_once("measure.runs",
-                      Words("measurements have more than ", kMaxKeptRuns,
-                            " runs together: those of further ones count, and are not in results.json"));
+    report_error_once("measure.runs", Words("measurements have more than ", kMaxKeptRuns,
+                                            " runs in total: further runs count but are not listed in results.json"));
   }
   auto shared = std::make_shared<const Measurement>(std::move(measurement));
   if (again) {
@@ -307,12 +304,13 @@ Measurement SessionImpl::measure(std::string name, StreamRef stream, const std::
   const Excluded excluded;
   Measurement measurement = MeasureLoop(options, stream, surroundings).measure(std::move(name), function);
   if (!keep_measurement(measurement)) {
-    report_error_once("measure.names", Words("there are ", kMaxMeasurements,
-                                             " measurements, and no room for further names: these are in no file"));
+    report_error_once("measure.names",
+                      Words("the limit of ", kMaxMeasurements,
+                            " measurements is reached: measurements with further names are in no file"));
     return measurement;
   }
   if (!writes_files()) { return measurement; }
-  const QuietSignals quiet;  // this is a thread of the program's
+  const QuietSignals quiet;  // this is a thread of the program
   const std::lock_guard<std::mutex> lock(writing_results_);
   results_text_.update(measurements());
   write_file("results.csv", results_text_.csv());
@@ -325,15 +323,14 @@ Measurement measure_function(const Session& session, std::string_view name, Stre
   check_measure(name, options);
   SessionImpl* const running = running_session();
   if (running == nullptr || &running->run() != &session.run()) {
-    throw Error(
-        "takt: measure() takes the Session that runs; this one has been closed, or is that of a parent process");
+    throw Error("takt: measure() needs an open Session; this one is closed or belongs to a parent process");
   }
   if (running->is_silent()) {
     function();
     return {};
   }
   report_repaired("measure.name", "measurement", name);
-  // As results.csv shows it, so that no two lines there have one name.
+  // Uses the name as shown in results.csv, so that no two lines there have the same name.
   return running->measure(printable(repaired_name(name)), stream, function, options);
 }
 

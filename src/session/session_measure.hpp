@@ -19,23 +19,23 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-inline constexpr std::size_t kMaxMeasuredRuns = 100'000;  // of one measurement
+inline constexpr std::size_t kMaxMeasuredRuns = 100'000;  // per measurement
 
-/// Measures one function: calls it, and asks what was sampled meanwhile. One thread.
+/// Measures one function and its energy and memory from the samples. One thread.
 class MeasureLoop {
  public:
-  /// Where it measures; a test has a place of its own.
+  /// Environment of a measurement; replaced in tests.
   struct Surroundings {
     RunSamples* samples;
-    std::function<std::int64_t()> now;                     ///< ns since the start of the run, as samples tell it
+    std::function<std::int64_t()> now;                     ///< ns since the start of the run, as in samples
     std::function<void(std::chrono::milliseconds)> pause;  ///< waits for the next sample
   };
 
-  /// All of it has to outlive this.
+  /// All arguments must outlive this object.
   MeasureLoop(const MeasureOptions& options, StreamRef stream, const Surroundings& surroundings) noexcept
       : options_(options), stream_(stream), surroundings_(surroundings) {}
 
-  /// Exceptions of the function go through.
+  /// Exceptions of the function propagate.
   Measurement measure(std::string name, const std::function<void()>& function);
 
  private:
@@ -52,7 +52,7 @@ class MeasureLoop {
   const StreamRef stream_;
   const Surroundings& surroundings_;
   std::int64_t started_ns_ = 0;
-  std::size_t next_check_ = 0;  // at the interval, by the number of runs
+  std::size_t next_check_ = 0;  // number of runs at the next check of the interval
   Measurement found_;
 };
 

@@ -98,7 +98,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     flag_variable<Options, &Options::journal>("TAKT_JOURNAL"),
     number_variable<&Options::journal_bytes, 0, 1 << 20, 1 << 20>("TAKT_JOURNAL_MB", "a number of MiB"),
     flag_variable<Options, &Options::html>("TAKT_HTML"),
-    number_variable<&Options::gpu_records, 8, 1 << 16, 1>("TAKT_GPU_RECORDS", "a number of marks"),
+    number_variable<&Options::gpu_records, 8, 1 << 16, 1>("TAKT_GPU_RECORDS", "a number of events"),
     number_variable<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
     number_variable<&Options::period, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),
     flag_variable<Options, &Options::progress>("TAKT_PROGRESS"),
@@ -119,7 +119,7 @@ std::vector<std::string_view> known_names() {
   std::vector<std::string_view> names = process_variable_names();
   for (const auto& variable : kSessionVariables) { names.emplace_back(variable.name); }
   for (const std::string_view name : trial_variable_names()) { names.push_back(name); }
-  for (const char* name : {"TAKT_CONNECT_MS", "TAKT_TENSORBOARD_DIR"}) { names.emplace_back(name); }  // of exporters
+  for (const char* name : {"TAKT_CONNECT_MS", "TAKT_TENSORBOARD_DIR"}) { names.emplace_back(name); }  // for exporters
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -132,7 +132,7 @@ bool is_ignored(std::string_view name) {
          begins_with(name, "TAKT_BENCH") || begins_with(name, "TAKT_EXAMPLE");
 }
 
-/// Names only: the value of a variable that is not Takt's may be anybody's secret.
+/// Returns names only: the value of an unrelated variable may be a secret.
 std::vector<std::string> unknown_names(const std::vector<std::string_view>& known) {
   std::vector<std::string> unknown;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -153,7 +153,7 @@ void report_unknown_variables() {
   const std::vector<std::string_view> known = known_names();
   const std::vector<std::string> unknown = unknown_names(known);
   if (unknown.empty()) { return; }
-  std::string line = "not a variable of Takt: ";
+  std::string line = "unknown Takt variable: ";
   const std::size_t shown = std::min(unknown.size(), kMaxUnknownShown);
   for (std::size_t index = 0; index < shown; ++index) {
     line.append(index == 0 ? "" : ", ").append(unknown[index]);
@@ -203,7 +203,7 @@ bool set_trials(std::string_view value, TrialOptions& options) {
   return true;
 }
 
-std::string get_trials(const TrialOptions& options) { return options.any() ? "those of the program" : "no trials"; }
+std::string get_trials(const TrialOptions& options) { return options.any() ? "as set by the program" : "no trials"; }
 
 bool set_steps(std::string_view value, TrialOptions& options) {
   std::int64_t steps = 0;
@@ -220,8 +220,7 @@ bool set_time_limit(std::string_view value, TrialOptions& options) {
 }
 
 constexpr EnvironmentVariable<TrialOptions> kTrialVariables[] = {
-    {"TAKT_TRIALS", "io, synthetic and full, or some of them, with commas between, or all", 1, 0, set_trials,
-     get_trials},
+    {"TAKT_TRIALS", "a comma-separated list of io, synthetic and full, or all", 1, 0, set_trials, get_trials},
     flag_variable<TrialOptions, &TrialOptions::go_on>("TAKT_TRIALS_GO_ON"),
     {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMaxTrialSeconds, set_time_limit,
      [](const TrialOptions& options) {

@@ -42,7 +42,7 @@ std::int64_t unix_now() noexcept {
       .count();
 }
 
-/// In the order of TrialKind: IO before FULL, so that this one does not begin with what the loader has prefetched.
+/// IO comes before FULL in TrialKind, so that FULL does not start with batches prefetched by the loader.
 bool is_wanted_kind(const TrialOptions& options, TrialKind kind) noexcept {
   return kind == TrialKind::synthetic ? options.synthetic : kind == TrialKind::io ? options.io : options.full;
 }
@@ -78,7 +78,7 @@ bool TrialLoop::begin() {
 TrialLoop::~TrialLoop() {
   try {
     if (!over_) { cut("the program left the loop"); }
-  } catch (...) {}  // no memory for results, or whatever the program's functions throw
+  } catch (...) {}  // out of memory for results, or an exception of the program's functions
   exclude_no_more();
 }
 
@@ -117,7 +117,7 @@ void TrialLoop::begin_trial() {
   trial_ns_ = trial_now();
 }
 
-/// From the request for its batch to the next one.
+/// Ends a step: it lasts from the request for its batch to the next request.
 void TrialLoop::end_step(std::uint64_t now_ns) noexcept {
   in_step_ = false;
   diversion().set_window_step(Diversion::kNoStep);
@@ -132,7 +132,7 @@ void TrialLoop::end_step(std::uint64_t now_ns) noexcept {
   } else if (step_.items == 0) {
     step_.items = diversion().items() - items_before_;
   }
-  trial_.steps.push_back(step_);  // there is room
+  trial_.steps.push_back(step_);  // capacity is reserved
 }
 
 bool TrialLoop::is_trial_over(std::uint64_t now_ns) const noexcept {
@@ -156,7 +156,7 @@ void TrialLoop::end_trial() {
   if (++at_ == plans_.size()) { finish(); }
 }
 
-/// Until devices have done what the loop has left to them. The one wait of a trial.
+/// Waits for the devices to finish the loop's work. A trial waits nowhere else.
 bool TrialLoop::wait() {
   if (options_.wait) {
     options_.wait();
@@ -167,7 +167,7 @@ bool TrialLoop::wait() {
 
 bool TrialLoop::reset() {
   if (!options_.reset) { return false; }
-  if (!restored_) { options_.reset(); }  // else the loader is where the program has put it back to
+  if (!restored_) { options_.reset(); }  // else the program has already restored the loader
   return true;
 }
 
@@ -176,44 +176,44 @@ void TrialLoop::begun_again() noexcept {
   ++trial_.begun_again;
 }
 
-/// Only what brings batches is a cure: a reset that is there already brings none.
+/// Returns the cause and the cure. A reset that is set but brought no batches must be fixed.
 const char* TrialLoop::why_no_more(bool can_begin_again) const noexcept {
-  if (!can_begin_again) {
-    return "the loader cannot begin again, as its iterators cannot be assigned: take fewer steps";
-  }
-  if (!step_.boundary) { return "the loader cannot begin again: give TrialOptions::reset, or fewer steps"; }
-  return options_.reset ? "after TrialOptions::reset the loader gave none: have reset put the loader back to its "
-                          "begin, or take fewer steps"
-                        : "the loader gave none when it began again: give one that has batches each time it begins, "
-                          "or take fewer steps";
+  if (!can_begin_again) { return "the loader cannot restart, as its iterators cannot be assigned: use fewer steps"; }
+  if (!step_.boundary) { return "the loader cannot restart: set TrialOptions::reset, or use fewer steps"; }
+  return options_.reset ? "after TrialOptions::reset the loader returned none: make reset rewind the loader, or use "
+                          "fewer steps"
+                        : "the loader returned none when it restarted: use one that has batches on each start, or use "
+                          "fewer steps";
 }
 
 void TrialLoop::data_ended(bool can_begin_again) {
-  in_step_ = false;  // it had no batch
-  cut(trial_steps_ == 0 && batches_ == 0 ? "the loader gave no batch"
-                                         : detail::format("the data ended after {} batch{}, and {}", batches_,
+  in_step_ = false;  // the step had no batch
+  cut(trial_steps_ == 0 && batches_ == 0 ? "the loader returned no batch"
+                                         : detail::format("the data ended after {} batch{}; {}", batches_,
                                                           batches_ == 1 ? "" : "es", why_no_more(can_begin_again)));
   if (!options_.go_on) { return; }
-  report_error_once("trials.untrained",
-                    "nothing was trained after the trials: they were cut off where the data ended, and so the loop "
-                    "ends instead of going on, as do later loops with takt::trials()");
+  report_error_once(
+      "trials.untrained",
+      "nothing was trained after the trials: they were cut off when the data ended, so this loop ends instead "
+      "of training, as do later loops with takt::trials()");
 }
 
-/// A training of no step looks like one that was quick.
+/// Reports an empty training, which would look like a quick one.
 void TrialLoop::nothing_left(bool can_begin_again) const noexcept {
-  const char* cure = "take fewer steps, or give TrialOptions::restore and reset, which put the loader back";
+  const char* cure = "use fewer steps, or set TrialOptions::restore and reset to rewind the loader";
   if (!can_begin_again) {
-    cure = "take fewer steps, as the iterators of the loader cannot be assigned, and so it cannot begin again";
+    cure = "use fewer steps: the loader cannot restart, as its iterators cannot be assigned";
   } else if (restored_) {
-    cure = options_.reset ? "have TrialOptions::restore put the loader back to where it was before, or take fewer steps"
-                          : "have TrialOptions::restore put the loader back to where it was before, with a reset for a "
-                            "range of one pass, or take fewer steps";
+    cure = options_.reset
+               ? "make TrialOptions::restore put the loader back to its earlier position, or use fewer steps"
+               : "make TrialOptions::restore put the loader back to its earlier position, with a reset for a "
+                 "single-pass range, or use fewer steps";
   } else if (options_.reset) {
-    cure = "have TrialOptions::reset put the loader back to its begin, or take fewer steps";
+    cure = "make TrialOptions::reset rewind the loader, or use fewer steps";
   }
   report_error_once("trials.untrained", Words("nothing was trained after the trials: they took ", batches_,
                                               batches_ == 1 ? " batch" : " batches",
-                                              ", and the loader gave none to the loop that goes on: ", cure));
+                                              ", and the loader returned none to the training loop: ", cure));
 }
 
 void TrialLoop::note_batch(const BatchFacts& facts, bool kept) noexcept {
@@ -229,7 +229,7 @@ std::uint64_t TrialLoop::begin_copy() noexcept { return trial_now(); }
 
 void TrialLoop::end_copy(std::uint64_t started) noexcept { step_.copy_ns += trial_now() - started; }
 
-/// What is left of the trials does not run. Steps that were whole count.
+/// Cuts off the trials: the remaining ones do not run. Complete steps count.
 void TrialLoop::cut(const std::string& why) {
   const std::string number = is_measured() ? detail::format("trial {}", plan().number) : "the warm-up";
   cut_ = detail::format("in {} of {}: {}", number, to_string(plan().kind), why);
@@ -242,7 +242,7 @@ void TrialLoop::cut(const std::string& why) {
   }
 }
 
-/// The results are told before anything of the run is recorded again: that is in no region either.
+/// Reports the results before recording resumes, so that the report is in no region.
 void TrialLoop::finish() {
   over_ = true;
   if (options_.go_on && cut_.empty() && options_.restore) {
@@ -286,23 +286,23 @@ TrialResults TrialLoop::results() const {
   return results;
 }
 
-// Trials: where a loop's come from, and where their results go.
+// Trials of a loop: checks of options, and storage of results.
 namespace {
 
 constexpr const char* kTrialsFile = "trials.json";
 
-/// \throws Error for what cannot be.
+/// \throws Error for invalid options.
 void check_options(const TrialOptions& options) {
   if (options.steps < 1 || options.steps > kMaxTrialSteps) {
-    throw Error(detail::format("takt: TrialOptions::steps is {}; a trial has 1 to {}", options.steps, kMaxTrialSteps));
+    throw Error(detail::format("takt: TrialOptions::steps is {}; use 1 to {}", options.steps, kMaxTrialSteps));
   }
   if (options.time_limit.count() < 0 || options.time_limit > std::chrono::seconds(kMaxTrialSeconds)) {
-    throw Error(detail::format("takt: TrialOptions::time_limit in seconds is {}; a trial has 0 (however long) to {}",
+    throw Error(detail::format("takt: TrialOptions::time_limit in seconds is {}; use 0 (no limit) to {}",
                                std::chrono::duration<double>(options.time_limit).count(), kMaxTrialSeconds));
   }
   if (options.items < 0) {
-    throw Error(detail::format(
-        "takt: TrialOptions::items is {}; a batch has 1 or more, and 0 means that it tells itself", options.items));
+    throw Error(detail::format("takt: TrialOptions::items is {}; use 1 or more, or 0 to take the number from the batch",
+                               options.items));
   }
 }
 
@@ -314,14 +314,14 @@ void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) 
     trials_ = trials;
   }
   if (trials->finding) { set_tag("takt.trials", trials->finding->sentence); }
-  const QuietSignals quiet;  // this is a thread of the program's
+  const QuietSignals quiet;  // this is a thread of the program
   write_file(kTrialsFile, trials_json(run_, *trials));
   if (!trials->cut.empty()) { report_error("trials.cut", "the trials were cut off " + trials->cut); }
   if (trials->went_on && !trials->restored) {
     report_error(
         "trials.moved",
-        detail::format("the loop goes on after its trials without TrialOptions::save and restore: weights and random "
-                       "state have moved by {} steps, and {} batches were taken from the loader",
+        detail::format("the loop continues after its trials without TrialOptions::save and restore: weights and random "
+                       "state have advanced by {} steps, and {} batches were taken from the loader",
                        trials->steps_done, trials->batches_taken));
   }
   if (!prints()) { return; }
@@ -336,7 +336,7 @@ std::shared_ptr<const TrialResults> SessionImpl::trials() {
   return trials_;
 }
 
-/// A run that is killed, or dies, leaves its trials wherever they are.
+/// Reports trials that are open when the run ends: a killed run never finishes them.
 void SessionImpl::report_open_trials() noexcept {
   if (!trials_are_open()) { return; }
   {
@@ -344,9 +344,9 @@ void SessionImpl::report_open_trials() noexcept {
     if (uncaught_.happened) { return; }
   }
   report_error("trials.open",
-               "trials were still open when the run ended: what was recorded since they began is in none of its "
-               "figures. Where the loop was left, let the object of takt::trials() end with its loop, in a scope of "
-               "its own");
+               "trials were still open when the run ended: its figures exclude everything recorded since they "
+               "started. If the program left the loop, put the object of takt::trials() into its own scope, so that "
+               "it ends with the loop");
 }
 
 TrialLoopPointer begin_trials(const Session& session, const TrialOptions& options, bool may_repeat) {
@@ -354,12 +354,13 @@ TrialLoopPointer begin_trials(const Session& session, const TrialOptions& option
   const bool is_this = running != nullptr && &running->run() == &session.run();
   if (!options.any() || !is_this || running->is_silent()) { return nullptr; }
   check_options(options);
-  if (const auto before = running->trials()) {  // once in a process
+  if (const auto before = running->trials()) {  // once per process
     return before->went_on ? nullptr : TrialLoopPointer(new TrialLoop(*running));
   }
   TrialOptions wanted = options;
   if (!may_repeat && std::exchange(wanted.synthetic, false)) {
-    report_error_once("trials.synthetic", "SYNTHETIC does not run: the program says that a batch can be had once only");
+    report_error_once("trials.synthetic",
+                      "SYNTHETIC does not run: the program reports that a batch can be used only once");
   }
   if (!wanted.any()) { return nullptr; }
   TrialLoopPointer loop(new TrialLoop(*running, wanted));

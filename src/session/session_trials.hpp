@@ -23,20 +23,20 @@ inline constexpr std::int64_t kMaxTrialSteps = 100'000;
 inline constexpr std::int64_t kMaxTrialSeconds = 86'400;
 inline constexpr unsigned kMeasuredTrials = 3;
 
-/// The trials of one loop: which one runs, what its steps take, and what comes of them. From its begin to its end what
-/// is recorded is diverted. One thread.
+/// Trials of one loop: selects the trial, times its steps, and keeps the results. Recorded data is excluded from the
+/// run's statistics from start to end. One thread.
 class TrialLoop {
  public:
   /// REQUIRES: a kind is wanted.
   TrialLoop(SessionImpl& session, const TrialOptions& options);
-  /// One that ends at once: the trials of the process are over.
+  /// Makes an object that ends at once: the trials of the process are over.
   explicit TrialLoop(SessionImpl& session) noexcept : session_(session), over_(true) {}
-  /// Trials that have not come to their end are cut off.
+  /// Cuts off unfinished trials.
   ~TrialLoop();
   TrialLoop(const TrialLoop&) = delete;
   TrialLoop& operator=(const TrialLoop&) = delete;
 
-  /// False: other trials run in the process.
+  /// Returns false if other trials run in the process.
   bool begin();
   TrialTurn next();
   bool reset();
@@ -50,7 +50,7 @@ class TrialLoop {
  private:
   struct Plan {
     TrialKind kind;
-    unsigned number;  ///< 0: to warm up
+    unsigned number;  ///< 0: warm-up
   };
 
   void begin_trial();
@@ -75,16 +75,16 @@ class TrialLoop {
   bool excluded_ = false;
   bool in_trial_ = false;
   bool in_step_ = false;
-  std::uint64_t started_ns_ = 0;  // of all of them
-  std::uint64_t trial_ns_ = 0;    // when this one began
-  std::uint64_t step_ns_ = 0;     // likewise
+  std::uint64_t started_ns_ = 0;  // start of all trials
+  std::uint64_t trial_ns_ = 0;    // start of this trial
+  std::uint64_t step_ns_ = 0;     // start of this step
   std::uint64_t items_before_ = 0;
-  std::int64_t full_steps_ = 0;  // measured ones so far
+  std::int64_t full_steps_ = 0;  // measured steps so far
   std::uint64_t trial_steps_ = 0;
   TrialStep step_;
   Trial trial_;
   std::array<std::vector<Trial>, kTrialKinds> measured_;
-  unsigned reported_ = 0;  // listeners, of this trial
+  unsigned reported_ = 0;  // listeners reported in this trial
   BatchFacts kept_;
   std::uint64_t batches_ = 0;
   std::uint64_t steps_ = 0;
@@ -93,14 +93,14 @@ class TrialLoop {
   bool restored_ = false;
 };
 
-/// Whether trials of the process have begun, and are not over. Any thread.
+/// Returns true if trials of the process are running. Any thread.
 bool trials_are_open() noexcept;
 
-/// What time it is for trials: that of the process, unless a test has another.
+/// Clock of trials: that of the process, unless a test replaces it.
 using TrialClock = std::uint64_t (*)() noexcept;
 extern std::atomic<TrialClock> trial_clock;
 
-/// The names of the variables of TrialOptions.
+/// Names of the variables of TrialOptions.
 std::vector<std::string_view> trial_variable_names();
 
 }  // namespace detail

@@ -8,13 +8,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Waits until the device has done what is on `stream` by now: with its own wait, or, where it has none, by asking,
-/// for ten seconds at most. False where that cannot be done. The thread that uses the stream.
+/// Waits until the device has finished the current work of `stream`: with the stream's own wait or, if it has none, by
+/// polling for at most ten seconds. Returns false on failure. Call it on the thread that uses the stream.
 bool wait_for_stream(StreamRef stream) noexcept;
-/// The same until it has come to a mark.
+/// Waits until the stream has reached a mark; otherwise the same.
 bool wait_for_mark(StreamRef stream, Mark mark) noexcept;
-/// The same for all streams that the diversion has noted, but for `done`. False also where there were some that it
-/// could not note.
+/// Waits for all streams noted by the diversion except `done`; otherwise the same. Also returns false if some streams
+/// could not be noted.
 bool wait_for_noted_streams(StreamRef done = {}) noexcept;
 
 }  // namespace detail

@@ -160,7 +160,7 @@ class BadDisk(rig.Case):
             done = subprocess.run([COMMAND, "sync", self.directory()], capture_output=True, text=True, check=False,
                                   timeout=60 * rig.SLACK, env=rig.environment(MLFLOW_TRACKING_URI=server.url))
             self.assertEqual(done.returncode, 4, done)
-            told = re.search("of what the run recorded, ([^a-z]+) steps or metrics were lost", done.stderr)
+            told = re.search("the data is incomplete: ([^a-z]+) steps or metrics were dropped", done.stderr)
             self.assertEqual(re.sub("[^0-9]", "", told[1]), str(lost), done)
 
 

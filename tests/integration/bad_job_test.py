@@ -53,7 +53,7 @@ class BadJob(rig.Case):
         self.assertEqual([(each["run_id"], each["ranks"], each["directory"]) for each in listed],
                          [("command-other", 1, str(run)), ("command-job", 2, str(run))])
         traced = self.takt("trace", "-o", self.scratch / "line.json", run)
-        self.assertIn("these are ranks of 2 runs, of which the newest counts: command-other\n", traced.stderr)
+        self.assertIn("these are ranks of 2 runs; using the latest:  command-other\n", traced.stderr)
         line = json.loads((self.scratch / "line.json").read_text(encoding="utf-8"))
         self.assertEqual([each["rank"] for each in line["otherData"]["ranks"]], [2])
         self.assertIn(' run="command-other" ', self.takt("watch", "--once", run).stdout)
@@ -71,7 +71,7 @@ class BadJob(rig.Case):
             journal.write_bytes(b"")
         of_report = self.takt("report", "--rank", 1, self.runs, status=1).stderr
         of_trace = self.takt("trace", "--rank", 1, "-o", self.scratch / "line.json", self.runs, status=1).stderr
-        self.assertIn("there is nothing to read in the journal in ", of_trace)
+        self.assertIn("no readable data in the journal in ", of_trace)
         self.assertEqual(of_trace, of_report)
 
     def test_paths_that_not_all_ranks_have_say_how_many(self):

@@ -71,7 +71,7 @@ class Command(rig.Case):
         self.assertLessEqual(missing, 0 if rig.SLACK == 1 else rig.losses(report["summary"], "rows_dropped"))
         self.assertLessEqual(len(numbers), begun)
         check = self.takt("check", directory, status=1).stdout
-        self.assertIn("the process did not end by itself", check)
+        self.assertIn("the process did not end normally", check)
         self.assertNotIn("damaged", check)
         return len(numbers)
 
@@ -130,7 +130,7 @@ class Command(rig.Case):
         self.assertEqual(self.rank_of(report)["state"], "killed")
         self.assertTrue(report["summary"]["killed"])
         self.assertEqual([each["path"] for each in self.rank_of(report)["open"]], ["Epoch", "Epoch/Batch", "Epoch/Batch/Comm"])
-        self.assertIn("whole, nothing lost", self.takt("check", self.runs).stdout)
+        self.assertIn("complete, nothing lost", self.takt("check", self.runs).stdout)
 
     def takt_out(self, *words):
         return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False,
@@ -180,7 +180,7 @@ class Command(rig.Case):
         self.assertEqual(self.rank_of(report)["state"], "finished")
         self.assertEqual(rig.calls(report["summary"], "Batch"), 3)
         self.assertEqual(report["summary"]["paths"], self.summary()["paths"])
-        self.assertIn("whole, nothing lost", self.takt("check", self.runs).stdout)
+        self.assertIn("complete, nothing lost", self.takt("check", self.runs).stdout)
 
     def test_table_is_the_one_that_the_program_printed(self):
         printed = self.run_program("names").out
@@ -255,7 +255,7 @@ class Command(rig.Case):
         self.run_program("names", TAKT_RUN_ID="aaa")
         self.run_program("names", TAKT_RUN_ID="mmm")
         done = self.takt("report", self.runs)
-        self.assertIn("the newest of 3 runs", done.stderr)
+        self.assertIn("using the latest of 3 runs", done.stderr)
         self.assertIn("run command-mmm", done.stdout)
         self.assertIn("run command-mmm", self.takt("report", TAKT_DIR=self.runs).stdout)
 
@@ -263,18 +263,18 @@ class Command(rig.Case):
         for _ in range(2):
             self.run_program("names", TAKT_RUN_ID="again")
         done = self.takt("report", self.runs)
-        self.assertIn("rank 0 has a later attempt; it is left out: ", done.stderr)
+        self.assertIn("rank 0 has a later attempt; it is excluded: ", done.stderr)
         self.assertIn("rank 0 of 1", done.stdout)
 
     def test_two_processes_of_one_rank_beside_each_other_are_no_restart(self):
         started = [self.start_until_ready("hang", TAKT_RUN_ID="twice", TAKT_PERIOD_MS=10) for _ in range(2)]
         self.wait_for(lambda: "still running in Epoch" in self.takt_out("report", self.runs), "both in their journals")
         done = self.takt("report", self.runs)
-        self.assertRegex(done.stderr, r"rank 0 stands twice in attempt 0, on host \S+ and on host \S+, and the one that began "
-                                      r"last counts; it is left out: ")
+        self.assertRegex(done.stderr, r"rank 0 appears twice in attempt 0, on host \S+ and on host \S+; the one that started "
+                                      r"last counts; it is excluded: ")
         for each in started:
             self.assertEqual(each.end(60, "go\n").status, 0)
-        self.assertIn("rank 0 stands twice in attempt 0", self.takt("report", self.runs).stderr)
+        self.assertIn("rank 0 appears twice in attempt 0", self.takt("report", self.runs).stderr)
 
     def run_ranks(self, ranks, world, attempt):
         for rank in ranks:
@@ -287,7 +287,7 @@ class Command(rig.Case):
         done = self.takt("report", self.runs)
         self.assertIn("2 ranks, took", done.stdout)
         self.assertNotIn("not in this report", done.stdout)
-        self.assertEqual(done.stderr.count("is of an earlier attempt; it is left out: "), 4)
+        self.assertEqual(done.stderr.count("is of an earlier attempt; it is excluded: "), 4)
         self.assertRegex(done.stdout, r"2 attempts, [\d.]+ .?s between them; the figures are of attempt 1\n")
         report = self.report(self.runs)
         first, second = report["attempts"]
@@ -308,7 +308,7 @@ class Command(rig.Case):
     def test_a_world_that_cannot_be_is_told_and_costs_nothing(self):
         self.run_program("names", TAKT_RUN_ID="huge", TAKT_RANK=0, TAKT_WORLD_SIZE=2_000_000_000)
         done = self.takt("report", self.runs)
-        self.assertIn("there are 2000000000 ranks, which cannot be", done.stderr)
+        self.assertIn("claims a world size of 2000000000, which is invalid", done.stderr)
         self.assertEqual(self.report(self.runs)["missing_ranks"], [])
 
     # A damaged journal, and nothing
@@ -326,7 +326,7 @@ class Command(rig.Case):
         out = self.takt("report", self.runs).stdout
         self.assertIn("rank 0: the journal is damaged: ", out)
         out = self.takt("check", self.runs, status=1).stdout
-        self.assertIn("not whole", out)
+        self.assertIn("incomplete", out)
         self.assertIn("lost: 1 records missing", out)
 
     def test_newer_version_names_the_cure(self):
@@ -367,7 +367,7 @@ class Command(rig.Case):
     def test_files_that_nobody_may_read_and_files_in_the_place_of_directories_are_told(self):
         self.run_program("names")
         journal = next(self.directory().glob("journal-*.tjl"))
-        self.assertIn("is no directory; name the one of the run", self.takt("report", journal, status=1).stderr)
+        self.assertIn("is not a directory; name the directory of its run", self.takt("report", journal, status=1).stderr)
         self.assertIn("there is no directory", self.takt("report", journal / "deeper", status=1).stderr)
         journal.chmod(0)
         done = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=False,
@@ -377,10 +377,10 @@ class Command(rig.Case):
 
     def test_wrong_usage_is_told_apart(self):
         for words, cure in (([], "takt help COMMAND"), (["report", "--json", "--csv"], "takt help report"),
-                            (["nonsense"], "There are:"), (["help", "nonsense"], "There are:"),
+                            (["nonsense"], "Commands:"), (["help", "nonsense"], "Commands:"),
                             (["trace", "a", "b"], "takt help trace"), (["report", "--nonsense"], "takt help report"),
                             (["ls", "--color", "red"], "auto,always,never"), (["ls", "--width", "39"], "40"),
-                            (["--nonsense"], "takt help tells")):
+                            (["--nonsense"], "Run takt help for usage")):
             with self.subTest(words):
                 done = self.takt(*words, status=2)
                 self.assertIn(cure, done.stderr)
@@ -463,12 +463,12 @@ class Command(rig.Case):
         self.assertIn("MLFLOW_TRACKING_URI is not set", self.takt("sync", self.runs, status=1).stderr)
         server = TinyServer()
         self.addCleanup(server.stop)
-        self.assertIn("the run goes on", self.takt("sync", self.runs, status=3, MLFLOW_TRACKING_URI=server.url).stderr)
+        self.assertIn("the run is still running", self.takt("sync", self.runs, status=3, MLFLOW_TRACKING_URI=server.url).stderr)
         self.assertEqual(server.statuses, [])
         os.kill(started.process.pid, signal.SIGKILL)
         started.end(60)
         away = {"MLFLOW_TRACKING_URI": "http://127.0.0.1:1", "status": 3}
-        self.assertIn("not complete: ", self.takt("sync", "--patience", 0, self.runs, **away).stderr)
+        self.assertIn("incomplete: ", self.takt("sync", "--patience", 0, self.runs, **away).stderr)
         done = self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url)
         self.assertIn("complete; ", done.stdout)
         self.assertEqual(done.stderr, "")  # no bar without a terminal
@@ -558,14 +558,14 @@ class Command(rig.Case):
         self.assertEqual((log / other.parent.parent.name / "rank-0-0-9" / other.name).read_bytes(), whole)
         [file] = self.runs.rglob("events*")
         file.write_bytes(whole + b"more")
-        self.assertIn("has more than the journal", self.takt("sync", "--to", "tensorboard", self.runs, status=4).stderr)
+        self.assertIn("has more data than the journal", self.takt("sync", "--to", "tensorboard", self.runs, status=4).stderr)
         self.assertEqual(file.read_bytes(), whole + b"more")
 
     def test_sync_to_tensorboard_leaves_other_ranks_to_all_ranks(self):
         self.run_program("names", TAKT_RANK=1, TAKT_WORLD_SIZE=2, TAKT_RUN_ID="x")
         lease = self.directory() / "tensorboard.lease"
         lease.mkdir()  # as a lease that nobody can have
-        self.assertIn("rank 0 speaks", self.takt("sync", "--to", "tensorboard", self.runs).stdout)
+        self.assertIn("rank 0 reports", self.takt("sync", "--to", "tensorboard", self.runs).stdout)
         lease.rmdir()
         self.assertEqual(list(self.runs.rglob("tensorboard*")), [])
         self.takt("sync", "--to", "tensorboard", "--all-ranks", self.runs)
@@ -596,7 +596,7 @@ class Command(rig.Case):
         segment.unlink()
         os.mkfifo(segment)
         self.takt("report", directory, status=1)
-        self.assertIn("the newest of 2 runs", self.takt("check", self.runs).stdout)
+        self.assertIn("using the latest of 2 runs", self.takt("check", self.runs).stdout)
         segment.unlink()
         segment.symlink_to(next(other.glob("journal-*.tjl")))
         self.takt("report", directory, status=1)
@@ -633,7 +633,7 @@ class Command(rig.Case):
         predictions.write_text("latency_ms,name\n5,net b8\n9,net b16\n1,unknown\n")
         run = self.takt("predict-check", predictions, directory.parent)
         self.assertIn("net b8             4          5  25.00 %", run.stdout)
-        self.assertIn("latency_ms: mean absolute percentage error 17.50 %, no interval: it takes 3, n = 2", run.stdout)
+        self.assertIn("latency_ms: mean absolute percentage error 17.50 %, no interval: 3 models are needed, n = 2", run.stdout)
         self.assertIn("1 predicted and not measured: unknown", run.stderr)
         self.assertIn("1 measured and not predicted: other", run.stderr)
         document = json.loads(self.takt("predict-check", "--json", predictions, directory.parent).stdout)
@@ -696,7 +696,7 @@ class Command(rig.Case):
         for each in (pipe, directory, link, other):
             with self.subTest(each.name):
                 done = self.takt("trace", self.runs, "-o", each, status=1)
-                self.assertIn("is no time line of Takt's: it is left alone; name another file with -o", done.stderr)
+                self.assertIn("is not a time line of Takt: it is not replaced; name another file with -o", done.stderr)
         self.assertEqual(other.read_text(encoding="utf-8"), "mine")
         self.assertTrue(pipe.is_fifo() and link.is_symlink() and directory.is_dir())
 
@@ -716,7 +716,7 @@ class Command(rig.Case):
         self.assertEqual(json.loads(file.read_text(encoding="utf-8"))["otherData"]["clock_of_rank"], 2)
         for words in ([], ["--rank", 0]):
             failed = self.takt("trace", self.runs, *words, "-o", self.scratch / "no" / "x", status=1)
-            self.assertIn("the time line was not written", failed.stderr)
+            self.assertIn("cannot write the time line", failed.stderr)
 
 
 def path_of(summary, path):

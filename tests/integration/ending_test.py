@@ -100,7 +100,7 @@ class Ending(rig.Case):
         (rank,) = json.loads(self.takt(0, "report", "--json", self.last))["runs"][0]["ranks"]
         self.assertEqual(rank["state"], "failed")
         self.assertIsNotNone(rank["uncaught"])
-        self.assertIn("whole, nothing lost", self.takt(0, "check", self.last))
+        self.assertIn("complete, nothing lost", self.takt(0, "check", self.last))
 
     def test_exception_that_nobody_catches_on_another_thread(self):
         self.died("uncaught_on_thread", "one/two/three/four/five")
@@ -213,7 +213,7 @@ class Ending(rig.Case):
     def check_journal(self, directory):
         """It reads up to the last period, and says where the program was."""
         check = self.takt(1, "check", directory)
-        self.assertIn("the process did not end by itself", check)
+        self.assertIn("the process did not end normally", check)
         for word in ("damaged", "missing", "declared"):
             self.assertNotIn(word, check)
         report = self.takt(0, "report", directory)

@@ -150,7 +150,7 @@ class Faults:
 
     def check_journal(self, directory, steps):
         self.assertEqual(self.journal_steps(directory), list(range(steps)))
-        self.assertIn("whole, nothing lost", self.takt("check", directory).stdout)
+        self.assertIn("complete, nothing lost", self.takt("check", directory).stdout)
         for path in self.scratch.rglob("*"):
             if path.is_file():
                 self.assertNotIn(self.SECRET.encode(), path.read_bytes(), path)

@@ -25,7 +25,7 @@ class Files(rig.Case):
             with self.subTest(place):
                 ended = self.run_program("steps", 3, "close", TAKT_DIR=self.scratch / place, TAKT_TRACE=1)
                 self.assert_one_line(ended, "cannot make the directory", "Not a directory", "set TAKT_DIR",
-                                     ". The run goes on in memory.")
+                                     ". The run continues in memory only.")
                 self.assertIn("Takt: run, run ", ended.out)
                 self.assertIn("closed 0", ended.out)
         self.assertEqual((self.scratch / "file").read_text(encoding="utf-8"), "mine")
@@ -36,7 +36,7 @@ class Files(rig.Case):
         self.runs.mkdir()
         (self.runs / "run-mine").symlink_to(elsewhere)
         ended = self.run_program("steps", 3, TAKT_RUN_ID="mine")
-        self.assert_one_line(ended, "run-mine", "symbolic link", "goes on in memory")
+        self.assert_one_line(ended, "run-mine", "symbolic link", "continues in memory")
         self.assertEqual(list(elsewhere.iterdir()), [])
         self.assertIn("Takt: run, run ", ended.out)
 

@@ -95,7 +95,7 @@ class Merge(rig.Case):
         runs = lambda directory, *names: [directory / f"command-{name}" for name in names]
         for words in (["ls"], ["ls", "--json"], ["check"], ["report"], ["report", "--json"]):
             self.assertEqual(text(*words, file), text(*words, self.runs), words)
-        self.assertIn("the newest of 3 runs in ", self.takt("report", file).stderr)
+        self.assertIn("using the latest of 3 runs in ", self.takt("report", file).stderr)
         for form in ([], ["--json"], ["--markdown"]):
             self.assertEqual(text("diff", *form, *runs(file, "one"), "--", *runs(file, "two"), "--reason", "a test"),
                              text("diff", *form, *runs(self.runs, "one"), "--", *runs(self.runs, "two"), "--reason", "a test"))
@@ -149,7 +149,7 @@ class Merge(rig.Case):
         out = self.scratch / "DIR"
         out.mkdir()
         subprocess.run(re.findall(r"\((tar .*)\)", done.stderr)[0], shell=True, check=True, cwd=self.scratch)
-        self.assertEqual(command, "call takt sync DIR/<run id>")
+        self.assertEqual(command, "run takt sync DIR/<run id>")
         self.takt("sync", "--to", "tensorboard", "DIR/command-job")
         [directory] = {each.parent.parent for each in out.rglob("events*")}
         self.assertTrue(directory.name.startswith("rank-0-"), directory)
@@ -159,7 +159,7 @@ class Merge(rig.Case):
         self.assertEqual(started.process.stdout.readline(), "ready\n")
         self.assertTrue(rig.wait_until(lambda: "Comm" in self.takt("report", self.runs).stdout))
         done = self.takt("merge", self.runs, "-o", self.scratch / "now.tar")
-        self.assertRegex(done.stderr, r"^takt: rank 0 of run \S+ goes on; the file has what it has written so far\n$")
+        self.assertRegex(done.stderr, r"^takt: rank 0 of run \S+ is still running; the file has its data so far\n$")
         self.assertIn("still running in Epoch > Batch > Comm", self.takt("report", self.scratch / "now.tar").stdout)
         self.assertEqual(started.end(60 * rig.SLACK, "go\n").status, 0)
         # The file is the shorter one of two by now.
@@ -192,7 +192,7 @@ class Merge(rig.Case):
             for words in (["report"], ["check"], ["ls"], ["report", "--json"]):
                 done = self.takt(*words, file, status=1)
                 if left > 1024:
-                    self.assertRegex(done.stdout + done.stderr, "cut off|there is no run in")
+                    self.assertRegex(done.stdout + done.stderr, "truncated|there is no run in")
 
     def test_bytes_changed_at_random_crash_nothing(self):
         run = self.job()
@@ -230,8 +230,8 @@ class Merge(rig.Case):
         for words in (["report"], ["check"], ["trace", "-o", self.scratch / "time line.json"],
                       ["merge", "-o", self.scratch / "again.tar"]):
             done = self.takt(*words, file, status=1)
-            self.assertEqual((done.stdout + done.stderr).count("is no file, but a link or a device; it is passed over"), 4, done)
-            self.assertEqual((done.stdout + done.stderr).count("is a name that cannot be; it is passed over"), 2, done)
+            self.assertEqual((done.stdout + done.stderr).count("is a link or a device; it is skipped"), 4, done)
+            self.assertEqual((done.stdout + done.stderr).count("is an invalid name; it is skipped"), 2, done)
         self.assertNotIn(b"PRIVATE", (self.scratch / "again.tar").read_bytes())
         self.assertEqual(secret.read_text(encoding="utf-8"), "PRIVATE")
 

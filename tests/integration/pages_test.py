@@ -113,7 +113,7 @@ class Pages(rig.Case):
     def test_what_cannot_be_is_told(self):
         first, second = self.train(), self.train()
         file = self.scratch / "page.html"
-        self.assertIn("a page is of one run, and these are 2; name one", self.takt("report", "--html", file, first, second, status=1).stderr)
+        self.assertIn("a page shows one run, but 2 are given; name one", self.takt("report", "--html", file, first, second, status=1).stderr)
         self.assertIn("nowhere/page.html", self.takt("report", "--html", "nowhere/page.html", first, status=1).stderr)
         self.takt("report", "--html", file, "--json", first, status=2)
         self.assertFalse(file.exists())

@@ -59,7 +59,7 @@ class Runs(rig.Case):
         self.assertEqual(names("--param", "batch=32", "--param", "batch=64"), [])
         self.assertEqual(names("--tag", "model=conv*", "--param", "batch=64"), [old.name])
         self.assertEqual(names("--tag", "nobody"), [])
-        self.assertIn("none of 2 runs is as you ask", self.takt("ls", "--tag", "nobody").stderr)
+        self.assertIn("none of 2 runs matches", self.takt("ls", "--tag", "nobody").stderr)
 
     def test_what_cannot_be_read_is_told_and_the_others_are_there(self):
         run = self.train()
@@ -83,7 +83,7 @@ class Runs(rig.Case):
                                     timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
         finally:
             closed.chmod(0o700)
-        told = f"takt: {closed} cannot be entered: Permission denied; call takt as the user who ran the program\n"
+        told = f"takt: {closed} cannot be opened: Permission denied; run takt as the user who ran the program\n"
         self.assertEqual((done.returncode, done.stderr), (1, told))
         self.assertIn(run.name, done.stdout)
         self.assertIn("is on both sides", compared.stderr)
@@ -169,15 +169,15 @@ class Runs(rig.Case):
         shutil.copytree(base, copy)
         done = self.takt("diff", "--json", base, copy, base, "--", new)
         self.assertEqual([run["run"] for run in json.loads(done.stdout)["base"]], [base.name])
-        self.assertIn(f"{copy} is the same run as {base}, and counts once", done.stderr)
+        self.assertIn(f"{copy} is the same run as {base} and counts once", done.stderr)
         self.assertIn("is on both sides", self.takt("diff", base, "--", copy, status=2).stderr)
 
     def test_what_differs_is_told_and_items_too(self):
         base, new = self.sides(1, "--batch", 32)
         text = self.takt("diff", *base, "--", *new).stdout
-        self.assertIn("differs besides: parameter batch: base 64; new 32", text)
-        self.assertGreater(text.index("differs besides"), text.index("95 % interval"))  # the answer comes first, then the table
-        self.assertIn(": samples/s compare, times of a step do not", text)
+        self.assertIn("other difference: parameter batch: base 64; new 32", text)
+        self.assertGreater(text.index("other difference"), text.index("95 % interval"))  # the answer comes first, then the table
+        self.assertIn(": compare samples/s, not the times of a step", text)
 
     def test_runs_that_cannot_be_compared_need_a_reason(self):
         base = self.train()
@@ -189,7 +189,7 @@ class Runs(rig.Case):
         self.assertIn("--reason", refused.stderr)
         self.assertEqual(refused.stdout, "")
         text = self.takt("diff", base, "--", new, "--reason", "one |node| is down").stdout
-        self.assertIn("compared all the same, for this reason: one |node| is down", text)
+        self.assertIn("compared anyway, for this reason: one |node| is down", text)
         page = self.takt("diff", base, "--", new, "--reason", "one |node| is down", "--markdown").stdout
         self.assertIn("this reason: one \\|node\\| is down", page)
         rows = [line for line in page.splitlines() if line.startswith("|")]
@@ -207,8 +207,8 @@ class Runs(rig.Case):
         base, new = self.train(), self.train()
         for words, cure in (((base,), "BASE... -- NEW..."), ((base, "--", base), "is on both sides"),
                             ((base, "--", self.scratch / "nowhere"), "there is no directory"),
-                            ((base, "--", new, "--fail-on", "2"), "in percent"), ((base, "--", new, "--fail-on", "0%"), "above 0 %"),
-                            ((base, "--", new, "--noise", "-1%"), "in percent"),
+                            ((base, "--", new, "--fail-on", "2"), "not a percentage"), ((base, "--", new, "--fail-on", "0%"), "above 0 %"),
+                            ((base, "--", new, "--noise", "-1%"), "not a percentage"),
                             ((base, "--", new, "--region", "step"), "--fail-on"), ((base, "--", new, "--on", "median"), "--on"),
                             ((base, "--", new, "--fail-on", "2%", "--on", "throughput", "--region", "step"), "--on mean"),
                             ((base, "--", new, "--fail-on", "2%", "--region", "Forwrad"), "nearest: "),

@@ -14,8 +14,8 @@ KILLED = b"\1\1\1"  # finished, failed, killed
 
 # What Takt says of a Session that is not the first.
 LATER = (
-    'takt: "second" is not the first Session of this process: its totals, steps and throughput go on with what was '
-    "recorded before. Give each run a process, or keys, of its own.\n"
+    'takt: "second" is not the first Session of this process: its totals, steps and throughput include data '
+    "recorded before. Give each run its own process or its own keys.\n"
 )
 
 
@@ -154,7 +154,7 @@ class Termination(rig.Case):
     def test_without_threads_it_says_that_it_cannot(self):
         ended = self.run_program("by_hand", TAKT_SIGTERM=1, TAKT_TABLE=0)
         self.assertEqual(ended.out, "default 1\n")
-        self.assertEqual(ended.err, "takt: SIGTERM does not end the run: that needs background threads\n")
+        self.assertEqual(ended.err, "takt: SIGTERM will not close the run: that needs background threads\n")
 
     # Children
 

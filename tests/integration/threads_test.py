@@ -60,7 +60,7 @@ class Threads(rig.Case):
 
     def test_without_a_thread_the_run_is_reported_when_it_closes(self):
         ended = self.run_program("without_threads")
-        self.assertIn("no background thread can be started", ended.err)
+        self.assertIn("cannot start a background thread", ended.err)
         self.assertEqual(len(ended.err.splitlines()), 1, ended)
         self.assertIn("shown 2 rows 5 finished 1", ended.out)
         self.assertIn("Takt: threads, run ", ended.out)

@@ -35,7 +35,7 @@ class Volume(rig.Case):
         self.run_program("by-hand", *["steps", A_POLL, "poll"] * (STEPS // A_POLL), "close", timeout=120 * rig.SLACK,
                          file_bytes=512 * rig.MIB, TAKT_TABLE=0, TAKT_CLOCK="monotonic", LD_PRELOAD=PRELOADED)
         directory = self.directory()
-        self.assertIn("whole, nothing lost", self.takt("check", directory))
+        self.assertIn("complete, nothing lost", self.takt("check", directory))
         summary = json.loads(self.takt("report", "--json", directory))["runs"][0]["summary"]
         self.assertEqual([rig.calls(summary, path) for path in PATHS], [STEPS] * len(PATHS))
         totals_ns = {each["path"]: each["host"]["total_ns"] for each in summary["paths"]}

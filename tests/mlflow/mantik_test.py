@@ -229,7 +229,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
         self.check_secrets()
         without = self.sync("--to", "mantik", MANTIK_USERNAME=None, MANTIK_PASSWORD=None, status=1)
-        self.assertIn("no login at Mantik", without.stderr)
+        self.assertIn("needs a Mantik login", without.stderr)
 
     def sync(self, *arguments, status=0, **env):
         done = subprocess.run([mlflow_test.COMMAND, "sync", *arguments, str(self.runs)], capture_output=True, text=True,

@@ -309,7 +309,7 @@ class MlflowTest(Case):
         self.assertIn(f"all is delivered, to run {run.info.run_id} at {self.server.url}\n", self.sync("later", 0).stdout)
         elsewhere = self.sync("later", 3, "http://127.0.0.1:1", patience=0)
         self.assertEqual(elsewhere.stdout, "")
-        self.assertIn("MLflow at http://127.0.0.1:1 does not take it now", elsewhere.stderr)
+        self.assertIn("MLflow at http://127.0.0.1:1 does not accept the data now", elsewhere.stderr)
         self.check_points(self.only_run("later"))
 
     @unittest.skipUnless(COMMAND, "the command takt was not built")
@@ -527,7 +527,7 @@ class RanksTest(Case):
         self.end_ranks("ranks", range(3))
         self.assertEqual(of_ranks(self.only_run("ranks").data.metrics), {})
         said = self.sync("ranks", 0)
-        self.assertIn("1 of 4 ranks left no journal beside this one: 3", said.stderr)
+        self.assertIn("1 of 4 ranks have no journal next to this one: 3", said.stderr)
         run = self.only_run("ranks")
         self.check_run(run, self.expected())
         self.assertEqual(run.data.tags["takt.ranks"].splitlines()[0], "3 of 4; missing: 3")

@@ -64,7 +64,7 @@ class Mpi(rig.Case):
         self.assertEqual(ended.out.count("an inter-communicator has two groups; give"), 2)
 
     def test_without_mpi_the_launcher_counts(self):
-        for case, words in (("early", "not initialised"), ("late", "has been finalised")):
+        for case, words in (("early", "not initialized"), ("late", "is finalized")):
             ended, told = self.tell(2, case)
             self.assertEqual([each[:2] for each in told], [(0, 2), (1, 2)], ended)
             self.assertEqual(ended.err.count(words), 2, ended)
@@ -72,8 +72,8 @@ class Mpi(rig.Case):
     def test_what_variables_say_otherwise_is_told_and_passed_over(self):
         ended, told = self.tell(2, TAKT_RANK=1, TAKT_WORLD_SIZE=9)
         self.assertEqual([each[:2] for each in told], [(0, 2), (1, 2)])
-        self.assertEqual(ended.err.count("is 9, and MPI says 2; using what MPI says"), 2, ended)
-        self.assertEqual(ended.err.count("is 1, and MPI says 0; using what MPI says"), 1, ended)
+        self.assertEqual(ended.err.count("is 9, but MPI reports 2; using MPI's value"), 2, ended)
+        self.assertEqual(ended.err.count("is 1, but MPI reports 0; using MPI's value"), 1, ended)
 
     def test_the_run_may_be_named(self):
         self.assertEqual({each[3] for each in self.tell(2, TAKT_RUN_ID="mine")[1]}, {"mpi-mine"})

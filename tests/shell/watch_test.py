@@ -158,7 +158,7 @@ class Watch(unittest.TestCase):
         watch.communicate(timeout=60 * shells.SLACK)
         self.assertEqual(watch.returncode, 0)
         watch = self.in_lines("--wait")  # that one has ended
-        self.assertRegex(watch.stderr.readline(), "takt: waiting: the newest run, takt-runs/.*, has ended\n")
+        self.assertRegex(watch.stderr.readline(), "takt: waiting: the latest run, takt-runs/.*, has ended\n")
         program = self.train(TAKT_RUN_ID="two")
         self.assertIn("two", self.next_line(watch, "running", 1))
         self.finish(program)
@@ -174,10 +174,10 @@ class Watch(unittest.TestCase):
         empty.mkdir(parents=True)
         self.assertIn("no run in takt-runs", told())
         (empty / "rank-0-0-1").mkdir()
-        self.assertIn("--wait waits for it", told())
+        self.assertIn("use --wait to wait for data", told())
         self.finish(self.train())
         subprocess.run([COMMAND, "merge", "takt-runs", "-o", "all.tar"], cwd=self.scratch, env=self.env, capture_output=True, check=True)
-        self.assertIn("lies in the merged file all.tar, into which no program writes; takt report shows it", told("all.tar"))
+        self.assertIn("is in the merged file all.tar, which never changes; use takt report to show it", told("all.tar"))
 
 
 if __name__ == "__main__":

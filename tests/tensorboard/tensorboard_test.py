@@ -264,7 +264,7 @@ class TensorboardTest(rig.Case):
         self.assertEqual((self.event_file().read_bytes(), self.event_file().stat().st_ino), (whole, number))
         journal = next(self.directory().glob("journal-*"))
         os.truncate(journal, journal.stat().st_size // 2)
-        self.assertIn("has more than the journal", self.sync(status=4))
+        self.assertIn("has more data than the journal", self.sync(status=4))
         self.assertEqual(self.event_file().read_bytes(), whole)
 
     @unittest.skipUnless(COMMAND, "without the command")
@@ -282,7 +282,7 @@ class TensorboardTest(rig.Case):
     def test_a_running_program_without_the_exporter_is_written_so_far(self):
         program = self.start_run("without", steps=1_000_000, pause_us=1000)
         self.assertTrue(rig.wait_until(lambda: any(each.stat().st_size > 20_000 for each in self.runs.glob("*/rank-*/journal-*"))))
-        self.assertIn("so far; the run goes on", self.sync("--every-step", status=3))
+        self.assertIn("so far; the run is still running", self.sync("--every-step", status=3))
         self.assertGreater(len(self.read()[0]["loss"]), 10)
         pathlib.Path(f"{self.given_file}.end").touch()
         program.end(60)

@@ -10,7 +10,7 @@
 
 TEST_CASE("Failure text: memory that lacks is told with its cure") {
   CHECK_THAT(takt::cli::failure_text(std::bad_alloc()),
-             Catch::Contains("not enough memory") && Catch::Contains("ulimit"));
-  CHECK_THAT(takt::cli::failure_text(std::bad_array_new_length()), Catch::Contains("not enough memory"));
+             Catch::Contains("out of memory") && Catch::Contains("ulimit"));
+  CHECK_THAT(takt::cli::failure_text(std::bad_array_new_length()), Catch::Contains("out of memory"));
   CHECK(takt::cli::failure_text(std::runtime_error("no such run")) == std::string("no such run"));
 }

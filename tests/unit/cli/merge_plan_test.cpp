@@ -210,7 +210,7 @@ TEST_CASE("merge: a file that is there is replaced if somebody says so, and it i
   const std::string run = scratch.path("job");
   write_text(scratch.path("theirs"), "a thesis");
   CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), false), Catch::Contains("--force"));
-  CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), true), Catch::Contains("no merged file"));
+  CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), true), Catch::Contains("not a merged file"));
   CHECK(read_text(scratch.path("theirs")) == "a thesis");
   REQUIRE(::symlink(scratch.path("theirs").c_str(), scratch.path("link").c_str()) == 0);
   CHECK_THROWS_AS(takt::cli::merge({run}, scratch.path("link"), true), takt::Error);

@@ -181,12 +181,12 @@ TEST_CASE("damage costs what it meets, and is told") {
   file = merged(scratch, mark() + first + "stray bytes");
   CHECK(text_in(file, "rank-0", "a") == "first");
   REQUIRE(file->warnings().size() == 1);
-  CHECK(contains(file->warnings()[0], "cut off"));
+  CHECK(contains(file->warnings()[0], "truncated"));
 
   const std::string cut = mark() + first + file_of("run/rank-1/a", std::string(5000, 'x'));
   file = merged(scratch, cut.substr(0, cut.size() - 4000));
   CHECK(text_in(file, "rank-1", "a").size() == 5120 - 4000);
-  CHECK(mentions(file->warnings()[0], {"run/rank-1/a", "cut off", "5000", "1120"}));
+  CHECK(mentions(file->warnings()[0], {"run/rank-1/a", "truncated", "5000", "1120"}));
 
   std::string huge = header_with("run/rank-1/a", 124, "77777777777");
   file = merged(scratch, mark() + first + huge + std::string(600, 'y'));

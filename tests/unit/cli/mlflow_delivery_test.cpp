@@ -631,7 +631,7 @@ TEST_CASE("what a server fails over remains, and the next delivery sends it", "[
   const MlflowDelivered first = deliver(directory, options_for(server));
   INFO(over);
   CHECK(first.outcome == Outcome::some);
-  CHECK(contains(first.why, "takt sync " + directory + " tries that again"));
+  CHECK(contains(first.why, "takt sync " + directory + " tries again"));
   CHECK(first.left_out == 0);
   CHECK(first.waiting > 0);
   CHECK(first.points == server.run().points.size());

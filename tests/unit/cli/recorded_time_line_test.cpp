@@ -203,13 +203,13 @@ TEST_CASE("takt trace: of a file that was cut what is whole is used, wherever th
   write_text(job.file, whole.substr(0, cut));
   INFO("at " << cut << ", " << part);
   if (!part && cut < takt::detail::kTraceHead.size()) {
-    check_refused(job, "no time line");
+    check_refused(job, "not a time line");
     return;
   }
   const Written found = written(job.scratch);
   CHECK(found.all);
   CHECK(found.warnings.size() == (part ? 0 : 1));
-  if (!part) { CHECK(mentions(found.warnings.at(0), {"cut off"})); }
+  if (!part) { CHECK(mentions(found.warnings.at(0), {"truncated"})); }
   std::size_t batches = 0;
   std::size_t steps = 0;
   for (const std::string& each : found.names(1)) {
@@ -238,21 +238,21 @@ TEST_CASE("takt trace: what is no time line of Takt's is not used, nor waited fo
   RecordedJob job;
   SECTION("another file") {
     write_text(job.file, "[{\"name\":\"IO\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]");
-    check_refused(job, "no time line");
+    check_refused(job, "not a time line");
   }
   SECTION("a pipe") {
     REQUIRE(::mkfifo(job.file.c_str(), 0600) == 0);
-    check_refused(job, "no file");
+    check_refused(job, "not a regular file");
   }
   SECTION("a link to a good one") {
     record(job.scratch, with_regions(job.job.rank(1), RecordedJob::kSteps));
     REQUIRE(::rename(job.file.c_str(), job.scratch.path("good").c_str()) == 0);
     REQUIRE(::symlink(job.scratch.path("good").c_str(), job.file.c_str()) == 0);
-    check_refused(job, "no file");
+    check_refused(job, "not a regular file");
   }
   SECTION("a directory") {
     REQUIRE(::mkdir(job.file.c_str(), 0700) == 0);
-    check_refused(job, "no file");
+    check_refused(job, "not a regular file");
   }
   SECTION("a line without end") {
     write_text(job.file, std::string(takt::detail::kTraceHead) + std::string(3U << 20U, 'x'));

@@ -254,5 +254,5 @@ TEST_CASE("Run reader: a journal that is another process's than the one that was
       [](Rank&& /*rank*/) {});
   CHECK(run.ranks == 0);
   REQUIRE(reader.not_read().size() == 1);
-  CHECK(mentions(reader.not_read()[0], {"run/rank-0-0-1", "call takt again"}));
+  CHECK(mentions(reader.not_read()[0], {"run/rank-0-0-1", "run takt again"}));
 }

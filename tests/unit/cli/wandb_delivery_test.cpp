@@ -356,7 +356,7 @@ TEST_CASE("W&B delivery: all is delivered where the server that is named says so
   other.taken.clear();
   const WandbDelivered lost = rig.deliver();
   CHECK(lost.outcome == Outcome::some);
-  CHECK(contains(lost.why, "does not say that it has"));
+  CHECK(contains(lost.why, "does not confirm that it has"));
 
   rig.use(server);
   REQUIRE(rig.deliver().outcome == Outcome::all);

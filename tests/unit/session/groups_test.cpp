@@ -45,7 +45,7 @@ TEST_CASE("Session: group() refuses names and numbers that cannot be, says what 
   CHECK_THROWS_WITH(session.group("\x1b[2J", 1), Contains("\"?[2J\"") && Contains(cure));
   CHECK_THROWS_WITH(session.group("st\xC3\xA4ge", 1), Contains(cure));
   CHECK_THROWS_WITH(session.group(std::string(33, 'x'), 1), Contains(cure));
-  CHECK_THROWS_WITH(session.group("stage", -1), Contains("begin at 0"));
+  CHECK_THROWS_WITH(session.group("stage", -1), Contains("start at 0"));
   CHECK_NOTHROW(session.group(std::string(32, 'x'), 2'147'483'647));
   CHECK(session.snapshot().run.groups == Groups{{"stage", 0}, {std::string(32, 'x'), 2'147'483'647}});
 }

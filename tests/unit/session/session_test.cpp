@@ -1093,7 +1093,7 @@ TEST_CASE("Session: a beginning that fails, or does not end, is told and holds n
   std::promise<void> leave;
   const std::shared_future<void> left = leave.get_future().share();
   session.add(std::make_unique<Bad>([left] { left.wait(); }));
-  REQUIRE(contains(caught.text(), "takes too long"));
+  REQUIRE(contains(caught.text(), "is too slow"));
   REQUIRE_FALSE(session.close());
   leave.set_value();
 }

@@ -458,7 +458,7 @@ TEST_CASE("Trials: data that end for good cut the trials off, and what was whole
   }
   SECTION("before the first batch") {
     for (auto&& batch : takt::trials(session, std::vector<int>(), all_trials())) { FAIL("a batch " << batch); }
-    REQUIRE(contains(results_of(session).cut, "the loader gave no batch"));
+    REQUIRE(contains(results_of(session).cut, "the loader returned no batch"));
   }
   SECTION("of what is pulled") {
     int left = 30;
@@ -496,7 +496,7 @@ TEST_CASE("Trials: data that do not come back when they begin again say so, and 
   SECTION("a range that begins again with nothing") {
     FirstPassOnly loader(25);
     run(loader);
-    expected = "began again";
+    expected = "restarted";
   }
   SECTION("a range whose iterators cannot begin again, with a reset or without") {
     if (GENERATE(false, true)) {
@@ -562,7 +562,7 @@ TEST_CASE("Trials: with save and restore the loop goes on where it was") {
   REQUIRE(batches[0] == 1);
   REQUIRE(results_of(session).went_on);
   REQUIRE(results_of(session).restored);
-  REQUIRE_FALSE(contains(errors.text(), "have moved"));
+  REQUIRE_FALSE(contains(errors.text(), "have advanced"));
   // The next epoch is one without trials.
   for (auto&& batch : takt::trials(session, batches, options)) { weights += batch > 0 ? 1 : 0; }
   REQUIRE(weights == 100);
