@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Catch2 in whichever major version is installed.
+// Includes Catch2, major version 2 or 3.
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_template_test_macros.hpp>
@@ -18,7 +18,7 @@ using Catch::Approx;  // as in Catch2 2
 
 namespace takt_test {
 
-/// What an exception says has `part` in it, for CHECK_THROWS_WITH.
+/// Matches an exception message that contains `part`, for CHECK_THROWS_WITH.
 inline auto containing(const std::string& part) {
 #if __has_include(<catch2/catch_test_macros.hpp>)
   return Catch::Matchers::ContainsSubstring(part);

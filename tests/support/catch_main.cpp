@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Catch2 2 is compiled here; Catch2 3 is a library and only its main is missing.
+// Compiles Catch2 2 here; Catch2 3 is a library that lacks only a main().
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>
 int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }

@@ -12,7 +12,7 @@
 
 namespace support {
 
-/// Collects the lines that are told while it lives; every cause may speak again. One at a time.
+/// Collects error lines during its lifetime; every cause may be reported again. One at a time.
 class CaughtErrors {
  public:
   CaughtErrors() {
@@ -27,7 +27,7 @@ class CaughtErrors {
     const std::lock_guard<std::mutex> lock(mutex_);
     return lines_;
   }
-  /// All of them, one a line.
+  /// Returns all lines, each with a newline.
   std::string text() const {
     std::string all;
     for (const std::string& line : lines()) { all += line + "\n"; }

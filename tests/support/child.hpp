@@ -12,7 +12,7 @@
 
 namespace support {
 
-/// A forked process that runs `work`, a callable that returns a string, and ends without any destructor.
+/// A forked process that runs `work`, a callable that returns a string, and exits without running destructors.
 class Child {
  public:
   template <class Work>
@@ -35,7 +35,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// What `work` returned; waits for it.
+  /// Waits for the child and returns the result of `work`.
   std::string result() {
     std::string text;
     char bytes[4096];
@@ -44,7 +44,7 @@ class Child {
     }
     return text;
   }
-  /// As of waitpid(); 0 for a child that ended well.
+  /// Returns the status from waitpid(); 0 for a child that exited normally.
   int wait() {
     if (pid_ > 0) { ::waitpid(std::exchange(pid_, -1), &status_, 0); }
     if (read_end_ >= 0) { ::close(std::exchange(read_end_, -1)); }

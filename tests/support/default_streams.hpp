@@ -10,12 +10,12 @@
 
 namespace takt_test {
 
-/// A stream that notes which default streams the translation unit of a Scope has.
+/// A stream type that records the default streams of a Scope's translation unit.
 struct NotingStream {
   static inline bool per_thread = false;
 };
 
-/// What stream 0 becomes in a translation unit, on each way in.
+/// The stream that 0 stands for in a translation unit, for each way to pass it.
 struct DefaultStreams {
   void* cuda_scope = nullptr;
   void* cuda_backend = nullptr;
@@ -40,7 +40,7 @@ struct takt::StreamTraits<takt_test::NotingStream> {
 
 namespace {
 
-/// In each translation unit a function of its own.
+/// Each translation unit gets its own function.
 [[maybe_unused]] takt_test::DefaultStreams default_streams_here() {
   takt_test::DefaultStreams here;
   CUstream_st* const cuda = nullptr;

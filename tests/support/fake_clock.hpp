@@ -9,12 +9,11 @@
 
 namespace takt_test {
 
-/// A processor's counter and the clocks it is compared with, moved by hand. One at a time in a process; any thread may
-/// read.
-/// As made, a tick is a nanosecond.
+/// A processor counter and its reference clocks, moved by hand. One at a time per process; any thread may read.
+/// Initially one tick is one nanosecond.
 class FakeClock {
  public:
-  /// \param ticks what the counter shows at first.
+  /// \param ticks initial value of the counter.
   explicit FakeClock(std::uint64_t ticks = 1'000'000) {
     state() = State{};
     state().ticks = ticks;
@@ -24,8 +23,8 @@ class FakeClock {
   FakeClock(const FakeClock&) = delete;
   FakeClock& operator=(const FakeClock&) = delete;
 
-  /// For the constructor of a Clock, which waits for time to pass: it does so by itself while one is made.
-  /// \param nominal_hz what the processor tells of its rate.
+  /// Returns the hardware for a Clock's constructor, which waits for time to pass: during it time runs by itself.
+  /// \param nominal_hz rate that the processor reports.
   takt::detail::Clock::Hardware hardware(double nominal_hz = 0) const {
     return {[]() noexcept {
               if (state().read_ns != 0) { pass(state().read_ns + ++state().reads % 2 * state().read_ns / 5); }
@@ -44,38 +43,37 @@ class FakeClock {
             nominal_hz};
   }
   void run(bool on) { state().runs = on; }
-  /// From now on each read of the counter takes so long, or a fifth longer, in turn.
+  /// From now on each read of the counter takes `ns` or a fifth longer, alternately.
   void set_read_ns(std::uint64_t ns) { state().read_ns = ns; }
-  /// While time runs, whoever reads the reference for the `reads`th time from now is kept from running for so long
-  /// before.
+  /// While time runs, delays the `reads`th reference read from now by `ns`.
   void hold_up_after(std::int64_t reads, std::uint64_t ns) {
     state().reads_left = reads;
     state().hold_up_ns = ns;
   }
   void set_invariant(bool on) { state().invariant = on; }
-  /// From now on the counter makes `per_mille` ticks in 1 000 ns.
+  /// Sets the counter's rate to `per_mille` ticks per 1,000 ns.
   void set_rate(std::uint64_t per_mille) { state().rate = per_mille; }
 
-  /// From now on NTP makes the system's clock go faster than the reference by `ppm`, or slower.
+  /// Makes NTP run the system clock `ppm` faster than the reference, or slower if negative.
   void slew(std::int64_t ppm) { state().slew_ppm = ppm; }
 
   void advance(std::uint64_t ns) { pass(ns); }
-  /// The counter alone: another core's, or one that has been set.
+  /// Moves the counter alone, as on a switch to another core or when it is set.
   void move_counter(std::int64_t ticks) {
     state().ticks.fetch_add(static_cast<std::uint64_t>(ticks), std::memory_order_relaxed);
   }
   std::uint64_t ticks() const { return shown(); }
-  /// How often a Clock said that it is leaving the counter.
+  /// Returns how often a Clock reported that it stops using the counter.
   int left() const { return state().left; }
 
  private:
   static constexpr std::int64_t kMillion = 1'000'000;
   struct State {
-    std::atomic<std::uint64_t> ticks{0};       // as set, and
-    std::atomic<std::uint64_t> milliticks{0};  // as gone by since
+    std::atomic<std::uint64_t> ticks{0};       // value that was set, plus
+    std::atomic<std::uint64_t> milliticks{0};  // ticks elapsed since
     std::atomic<std::uint64_t> reference{0};
     std::atomic<std::uint64_t> monotonic{0};
-    std::atomic<std::int64_t> slewed_millionths{0};  // of the system's clock, less than a ns
+    std::atomic<std::int64_t> slewed_millionths{0};  // of the system clock, below one ns
     std::atomic<std::int64_t> slew_ppm{0};
     std::atomic<std::uint64_t> rate{1000};
     std::atomic<std::int64_t> reads_left{0};
@@ -122,7 +120,7 @@ class FakeClock {
   }
 };
 
-/// A FakeClock and a Clock that believes it. Its time stands still unless moved.
+/// A FakeClock and a Clock that uses it. Its time stops unless moved.
 struct TestClock {
   explicit TestClock(std::uint64_t ticks = 1'000'000,
                      takt::detail::ClockChoice choice = takt::detail::ClockChoice::automatic)

@@ -25,24 +25,23 @@ struct FakeStream;
 
 struct FakeContext {
   bool gone = false;
-  std::atomic<std::uint64_t> number{1};  // another one after each reset, which may come while another thread asks
+  std::atomic<std::uint64_t> number{1};  // changes at each reset, possibly during a query on another thread
 };
 
 struct FakeEvent {
   std::int64_t at_ns = 0;
   bool recorded = false;
-  bool queued = false;           // recorded, and its stream has not come so far
-  bool captured = false;         // recorded last while its stream was being captured
+  bool queued = false;           // recorded, but not yet reached by its stream
+  bool captured = false;         // last recorded while its stream was being captured
   bool in_graph = false;         // a node of a graph records it
-  int owed = 0;                  // questions for its time that are to come, see FakeDriver::owe()
-  FakeStream* stream = nullptr;  // that it was recorded on last
+  int owed = 0;                  // outstanding queries for its time, see FakeDriver::owe()
+  FakeStream* stream = nullptr;  // last stream that it was recorded on
   const FakeContext* context = nullptr;
   std::uint64_t context_number = 0;
 };
 
-/// What a capture made: work, and events that each replay records. As a driver may: between a launch and the moment
-/// when the
-/// stream comes to its event, an event still tells of the replay before.
+/// The result of a capture: work, and events that each replay records. As with real drivers, an event reports the
+/// previous replay from the launch until the stream reaches it.
 struct FakeGraph {
   struct Node {
     std::int64_t work_ns = 0;
@@ -51,12 +50,12 @@ struct FakeGraph {
   std::vector<Node> nodes;
 };
 
-/// A queue in order, on a time line of its own that work moves on.
+/// An in-order queue with its own time line, which work advances.
 struct FakeStream {
   FakeContext* context = nullptr;
   bool is_legacy = false;
   bool is_gone = false;       // destroyed
-  FakeEvent* last = nullptr;  // recorded on it
+  FakeEvent* last = nullptr;  // last event recorded on it
   std::int64_t now_ns = 0;
   struct Item {
     std::int64_t work_ns = 0;
@@ -72,9 +71,8 @@ struct FakeStream {
   FakeGraph captured;
 };
 
-/// A device driver without a device: streams stand still until the test moves them. It knows what a driver would
-/// punish, and
-/// notes every such misuse. Any thread.
+/// A device driver without a device: streams stop until the test runs them. It records every misuse that a real driver
+/// would punish. Thread-safe.
 class FakeDriver {
  public:
   enum class Call { enter, create, record, query, elapsed, alive, exchange, wait, look };
@@ -87,16 +85,15 @@ class FakeDriver {
     return streams_.back().get();
   }
 
-  /// From now on it does as HIP does since 6.2: a question about an event looks at the stream that the event was
-  /// recorded on
-  /// last. If that is being captured the capture is lost, in whichever mode; if it is gone, that is no memory any more.
+  /// From now on acts as HIP since 6.2: a query of an event reads the stream that the event was last recorded on. If
+  /// that stream is being captured, the capture becomes invalid in any mode. If it was destroyed, the query reads freed
+  /// memory.
   void check_streams() {
     const std::lock_guard<std::mutex> lock(mutex_);
     checks_streams_ = true;
   }
 
-  // What an application does.
-  /// What stands on it is done all the same, in its time.
+  // Calls of the application. Queued work still runs after destroy().
   void destroy(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     stream->is_gone = true;
@@ -104,7 +101,7 @@ class FakeDriver {
     streams_.back()->now_ns = stream->now_ns;
     std::swap(streams_.back()->queue, stream->queue);
   }
-  /// Makes a new stream where a destroyed one was.
+  /// Makes a new stream at the address of a destroyed one.
   void make_again(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     stream->is_gone = false;
@@ -131,13 +128,13 @@ class FakeDriver {
     stream->capturer = std::this_thread::get_id();
     stream->captured = FakeGraph();
   }
-  /// Whether the capture was still valid.
+  /// Ends the capture; returns true if it was still valid.
   bool end_capture(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     stream->capturing = false;
     return stream->capture_valid;
   }
-  /// A call that no capture allows.
+  /// Makes a call that no capture allows.
   void break_capture(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     stream->capture_valid = false;
@@ -146,7 +143,7 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     return stream->capture_valid;
   }
-  /// What the last capture of this stream has made.
+  /// Returns the result of this stream's last capture.
   FakeGraph graph(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return stream->captured;
@@ -156,14 +153,13 @@ class FakeDriver {
     for (const FakeGraph::Node& node : graph.nodes) { stream->queue.push_back({node.work_ns, node.event, true}); }
     if (!held_) { run_locked(*stream, ~std::size_t{0}); }
   }
-  /// Destroys a context, with all its events, and makes another one in its place.
+  /// Destroys a context with all its events, and replaces it by a new one.
   void reset(FakeContext& context) {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++context.number;
   }
 
-  // What the test does with the device.
-  /// From now on streams stand still until run() (true), or work at once (false).
+  // Control of the device by the test. hold(true) stops streams until run(); hold(false) makes work run at once.
   void hold(bool on) {
     const std::lock_guard<std::mutex> lock(mutex_);
     held_ = on;
@@ -178,20 +174,19 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (auto& each : streams_) { run_locked(*each, ~std::size_t{0}); }
   }
-  /// The next calls of this kind answer so, `times` times.
+  /// Makes the next `times` calls of this kind return `status`.
   void script(Call call, Status status, int times = 1) {
     const std::lock_guard<std::mutex> lock(mutex_);
     script_[call] = {status, times};
   }
-  /// What this thread records from now on is to be asked for its time so often before it may be recorded again: a
-  /// begin or an
-  /// end once, what is both twice.
+  /// Makes every event that this thread records from now on require `queries` time queries before it is recorded again:
+  /// one for a start or an end, two for both.
   static void owe(int queries) { owed_ = queries; }
   FakeEvent* last(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return stream->last;
   }
-  /// One of these questions will not come: the region is given up.
+  /// Cancels one required query, because its region was dropped.
   void forgive(FakeEvent* event) {
     const std::lock_guard<std::mutex> lock(mutex_);
     --event->owed;
@@ -200,8 +195,7 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     host_ns_ += static_cast<std::uint64_t>(time.count());
   }
-  /// So many records the queue of a stream holds, as real ones do: a further one would hold up the host, which is a
-  /// misuse.
+  /// Limits a stream's queue to `max` records. A further record, which would block the host, is a misuse.
   void hold_records(std::size_t max) {
     const std::lock_guard<std::mutex> lock(mutex_);
     max_records_ = max;
@@ -220,24 +214,24 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     return misuses_;
   }
-  /// Between two events whose distance was asked for.
+  /// Returns the longest interval queried so far.
   std::chrono::nanoseconds longest_elapsed() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return std::chrono::nanoseconds(longest_elapsed_ns_);
   }
-  /// Threads whose capture mode is not what it was.
+  /// Returns the number of threads whose capture mode was not restored.
   int unbalanced() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return relaxed_;
   }
 
-  /// A misuse that whoever stands before this driver has seen.
+  /// Records a misuse that a layer in front of this driver detected.
   void note(const char* what) {
     const std::lock_guard<std::mutex> lock(mutex_);
     misuse(what);
   }
 
-  // What FakeApi calls.
+  // Called by FakeApi.
   Status enter(FakeStream* stream, takt::EventContextId& id) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Status status = Status::done;
@@ -285,13 +279,13 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     Status status = Status::done;
     if (answered(Call::record, status)) { return status; }
-    if (event->queued) { misuse("record of an event that stands in a queue"); }
+    if (event->queued) { misuse("record of an event that is still queued"); }
     if (event->in_graph && in_flight(event)) { misuse("record of an event that a replay may write"); }
     if (event->owed != 0) { misuse("record of an event whose time has not been read"); }
     ask_about(event);
     event->in_graph = false;
     if (stream->capturing) { misuse("record on a stream that is being captured"); }
-    if (stream->is_gone) { misuse("record on a stream that is gone"); }
+    if (stream->is_gone) { misuse("record on a destroyed stream"); }
     event->stream = stream;
     event->captured = stream->capturing;
     event->recorded = true;
@@ -307,7 +301,7 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     Status status = Status::done;
     if (answered(Call::record, status)) { return status; }
-    if (event->queued) { misuse("record of an event that stands in a queue"); }
+    if (event->queued) { misuse("record of an event that is still queued"); }
     if (!stream->capturing) { misuse("record into a graph of a stream that is not being captured"); }
     ask_about(event);
     event->in_graph = true;
@@ -335,7 +329,7 @@ class FakeDriver {
       if (!each->in_graph) { misuse("elapsed of an event that was never recorded"); }
       return Status::not_recorded;
     }
-    if (checks_streams_ && is_stream_gone(end) && end->queued) { misuse("a question about a stream that is gone"); }
+    if (checks_streams_ && is_stream_gone(end) && end->queued) { misuse("query that reads a destroyed stream"); }
     if (begin->queued || end->queued) { return Status::not_ready; }
     for (FakeEvent* each : {begin, end}) { each->owed -= each->owed == 0 ? 0 : 1; }
     ms = static_cast<float>(static_cast<double>(end->at_ns - begin->at_ns) * 1e-6);
@@ -347,7 +341,7 @@ class FakeDriver {
     Status status = Status::done;
     if (answered(Call::wait, status)) { return status; }
     ask_about(event);
-    if (!waiting_allowed_) { misuse("a wait that nobody asked for"); }
+    if (!waiting_allowed_) { misuse("an unexpected wait"); }
     if (harms_capture(event)) { return Status::capturing; }
     for (auto& each : streams_) {
       while (event->queued && !each->queue.empty() && stands_in(*each, event)) { run_locked(*each, 1); }
@@ -398,11 +392,12 @@ class FakeDriver {
     return false;
   }
   bool is_relaxed() { return depth_[std::this_thread::get_id()] > 0; }
-  /// At its address there may be another one by now, which does no harm.
+  /// Harmless if a new stream has its address by now.
   static bool is_stream_gone(const FakeEvent* event) { return event->stream != nullptr && event->stream->is_gone; }
-  /// A question to any event ends captures of this thread, and global ones of others, unless this thread is relaxed.
+  /// A query of any event invalidates this thread's captures, and other threads' global captures, unless this thread is
+  /// relaxed.
   bool harms_capture(const FakeEvent* event) {
-    if (checks_streams_ && is_stream_gone(event)) { misuse("a question about a stream that is gone"); }
+    if (checks_streams_ && is_stream_gone(event)) { misuse("query that reads a destroyed stream"); }
     if (checks_streams_ && event->stream != nullptr && event->stream->capturing) {
       event->stream->capture_valid = false;
       misuse("query of an event whose stream is being captured");
@@ -434,11 +429,11 @@ class FakeDriver {
   }
   void ask_about(const FakeEvent* event) {
     if (event->context->gone || event->context->number != event->context_number) {
-      misuse("a call with an event of a context that is gone");
+      misuse("call with an event of a destroyed context");
     }
   }
   void misuse(const char* what) {
-    if (misuses_.size() < 20) { misuses_.push_back(what); }  // a test prints them
+    if (misuses_.size() < 20) { misuses_.push_back(what); }  // a test prints these
   }
 
   struct Scripted {
@@ -464,7 +459,7 @@ class FakeDriver {
   std::vector<std::string> misuses_;
 };
 
-/// The Api of a FakeDriver, one for each Tag: tests have a device of their own.
+/// The Api of a FakeDriver; one per Tag, so that each test has its own device.
 template <class Tag>
 struct FakeApi {
   using Stream = FakeStream*;
@@ -479,7 +474,7 @@ struct FakeApi {
   static inline thread_local bool error_pending = false;
   static inline bool has_graphs = true;
   static inline bool pauses = false;
-  static inline bool has_one_order = false;  // all streams are taken for one
+  static inline bool has_one_order = false;  // treats all streams as one
 
   static const char* unavailable() noexcept { return missing; }
   static const char* caveat() noexcept { return nullptr; }
@@ -504,7 +499,7 @@ struct FakeApi {
   static takt::EventStatus alive(const takt::EventContextId& id) noexcept {
     return has_context() ? driver().alive(id) : takt::EventStatus::no_context;
   }
-  static inline bool looks = false;  // as HIP since 6.2
+  static inline bool looks = false;  // acts as HIP since 6.2
   static takt::EventStatus check(Stream stream) noexcept {
     return looks ? driver().check(stream) : takt::EventStatus::done;
   }
@@ -542,7 +537,7 @@ struct FakeApi {
     return true;
   }
   static void leave() noexcept { --visits; }
-  // A driver that does not come back from a question.
+  // Makes queries block.
   static inline std::atomic<bool> holds_queries{false};
   static inline std::atomic<int> held_queries{0};
   static inline std::atomic<bool> exchanges_modes{true};

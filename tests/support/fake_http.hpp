@@ -23,29 +23,28 @@
 
 namespace takt_test {
 
-/// What a client sent.
+/// A client's request.
 struct FakeRequest {
   std::string method;
-  std::string path;     ///< with the query
-  std::string headers;  ///< as sent, the names in lower case
+  std::string path;     ///< including the query
+  std::string headers;  ///< as sent, names in lower case
   std::string body;
   std::chrono::steady_clock::time_point at;
 };
 
-/// What it is to get.
+/// The response to send.
 struct FakeAnswer {
   int status = 200;
   std::string body = "{}";
-  std::string headers;        ///< lines that end with "\r\n"
+  std::string headers;        ///< lines that end in "\r\n"
   bool cut = false;           ///< closes the connection instead of answering
-  bool silent = false;        ///< answers nothing until the client leaves
-  bool slow = false;          ///< sends blanks as a body, one now and then, until the client leaves
-  std::uint64_t endless = 0;  ///< bytes of 'x' behind the body, as long as the client reads them
+  bool silent = false;        ///< never answers; waits until the client leaves
+  bool slow = false;          ///< sends a blank now and then as the body, until the client leaves
+  std::uint64_t endless = 0;  ///< bytes of 'x' after the body, while the client reads them
 };
 
-/// An HTTP server on the loopback that does with each request what `script` says. One connection at a time, on a
-/// thread of its
-/// own, on which `script` is called.
+/// An HTTP server on the loopback that answers each request as `script` decides. It serves one connection at a time, on
+/// its own thread, which calls `script`.
 class FakeHttp {
  public:
   using Script = std::function<FakeAnswer(const FakeRequest&)>;
@@ -94,11 +93,11 @@ class FakeHttp {
     }
   }
 
-  /// Appends what comes. False when the client has left, or this test has.
+  /// Appends received bytes. Returns false when the client has left or the test has ended.
   bool more(int peer, std::string& bytes) {
     while (!stop_) {
       pollfd ready = {peer, POLLIN, 0};
-      // Another client must not wait for one that keeps its connection.
+      // A client that keeps its connection must not block the next one.
       pollfd next = {listener_, POLLIN, 0};
       if (bytes.empty() && ::poll(&next, 1, 0) > 0) { return false; }
       if (::poll(&ready, 1, kPollMs) <= 0) { continue; }

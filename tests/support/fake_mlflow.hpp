@@ -21,34 +21,35 @@
 
 namespace takt_test {
 
-/// What a server keeps of a run. One with a database keeps identical points once, one without keeps `sent_twice`, too.
+/// The server's record of a run. A server with a database stores identical points once; one without also stores
+/// `sent_twice`.
 struct FakeRun {
   std::set<std::string> points;                                // JSON, with key, step, timestamp and value
-  std::map<std::string, std::vector<nlohmann::json>> history;  // the same, by key, as they came
+  std::map<std::string, std::vector<nlohmann::json>> history;  // the same points by key, in order of arrival
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;
-  std::map<std::string, int> files;  // how often each was sent
+  std::map<std::string, int> files;  // number of uploads by file
   std::string status = "RUNNING";
   std::string nonce;
   std::size_t sent_twice = 0;  // points
 };
 
-/// As much of an MLflow server as an exporter needs.
+/// The parts of an MLflow server that an exporter needs.
 class FakeMlflow {
  public:
   enum class Mood {
     good,
     away,        ///< closes every connection
-    deaf_reply,  ///< does what it is asked, and closes the connection instead of saying so
-    half,        ///< the same with the first half of the points
+    deaf_reply,  ///< executes the request, then closes the connection instead of answering
+    half,        ///< the same with only the first half of the points
   };
-  /// Asked at each request, with its number.
+  /// Called for each request, with its number.
   using Moods = std::function<Mood(std::size_t)>;
 
   explicit FakeMlflow(Moods moods = [](std::size_t) { return Mood::good; })
       : moods_(std::move(moods)), http_([this](const FakeRequest& request) { return serve(request); }) {}
 
-  /// From now on requests for which `fails` holds are answered with `status`, and nothing is done.
+  /// From now on answers requests for which `fails` is true with `status`, without executing them.
   void fail_over(std::function<bool(const FakeRequest&)> fails, int status = 500) {
     const std::lock_guard<std::mutex> lock(mutex_);
     fails_ = std::move(fails);
@@ -66,7 +67,7 @@ class FakeMlflow {
     const std::lock_guard<std::mutex> lock(mutex_);
     return runs_;
   }
-  /// REQUIRES: there is one.
+  /// REQUIRES: a run exists.
   FakeRun run() const { return runs().begin()->second; }
 
  private:
@@ -88,7 +89,7 @@ class FakeMlflow {
 
   static constexpr std::size_t kPage = 7;  // points
 
-  /// As databases order them: what is no number is kept as 0.
+  /// Sorts as databases do; a value that is not a number counts as 0.
   static std::tuple<std::int64_t, std::int64_t, double, bool> place(const Json& point) {
     const Json& value = point["value"];
     constexpr double kMax = std::numeric_limits<double>::max();
@@ -97,7 +98,7 @@ class FakeMlflow {
     return {point["step"], point["timestamp"], number, false};
   }
 
-  /// What follows `name` in the query, decoded.
+  /// Returns the decoded value of `name` in the query.
   static std::string query(const FakeRequest& request, const std::string& name) {
     const std::size_t found = request.path.find(name + "=");
     if (found == std::string::npos) { return ""; }
@@ -110,7 +111,7 @@ class FakeMlflow {
     return text;
   }
 
-  /// In pages.
+  /// Returns the history in pages.
   Json history(const FakeRequest& request) {
     const auto& known = runs_[query(request, "run_id")].history;
     const auto of_key = known.find(query(request, "metric_key"));

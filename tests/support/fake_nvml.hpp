@@ -14,28 +14,28 @@
 #include <string>
 #include <vector>
 
-/// What a handle points to.
+/// The target of a device handle.
 struct nvmlDevice_st {
   std::string uuid;
   std::string name;
-  nvmlDevice_st* parent = nullptr;  ///< of a MIG slice
+  nvmlDevice_st* parent = nullptr;  ///< of a MIG instance
   std::vector<std::unique_ptr<nvmlDevice_st>> slices;
-  // Power that swings around `watts`, and what it comes to.
+  // Power that oscillates around `watts`, and the resulting energy.
   double watts = 300;
   double swing = 0;
   double period_s = 1;
-  unsigned long long counter_mj = 5'000'000;  ///< that the counter stands at when time is 0
-  double counter_period_s = 0;                ///< the counter moves on so often; 0: at once
-  bool counts = true;                         ///< there is a counter
-  double counter_factor = 1;                  ///< it counts so much too much
+  unsigned long long counter_mj = 5'000'000;  ///< counter value at time 0
+  double counter_period_s = 0;                ///< update period of the counter; 0: continuous
+  bool counts = true;                         ///< the counter exists
+  double counter_factor = 1;                  ///< factor by which the counter is wrong
   unsigned long long memory_total = 80ULL << 30U;
   unsigned long long memory_used = 8ULL << 30U;
-  unsigned long long memory_reserved = 600ULL << 20U;  ///< of it, by the driver
+  unsigned long long memory_reserved = 600ULL << 20U;  ///< memory reserved by the driver
   unsigned utilization = 90;
   unsigned clock_mhz = 1980;
   unsigned long long reasons = 0;
   unsigned degrees = 61;
-  int error = 0;  ///< that everything answers
+  int error = 0;  ///< status that every call returns
 
   double watts_at(double seconds) const { return watts + swing * std::sin(2 * M_PI * seconds / period_s); }
   double joules_at(double seconds) const {
@@ -49,14 +49,13 @@ struct nvmlDevice_st {
 
 namespace takt_test {
 
-/// A machine with NVIDIA GPUs whose power is known at each time, behind the functions of NVML. One at a time, as
-/// functions
-/// have no argument for it.
+/// A machine with NVIDIA GPUs of known power, behind the functions of NVML. One at a time, because the functions take
+/// no argument for it.
 class FakeNvml {
  public:
   using Device = nvmlDevice_st*;
 
-  /// \param seconds the time.
+  /// \param seconds returns the current time.
   explicit FakeNvml(std::function<double()> seconds) : seconds_(std::move(seconds)) { current() = this; }
   ~FakeNvml() { current() = nullptr; }
   FakeNvml(const FakeNvml&) = delete;
@@ -71,7 +70,7 @@ class FakeNvml {
     gpus_.push_back(std::move(gpu));
     return *gpus_.back();
   }
-  /// Cuts a slice off it.
+  /// Adds a MIG instance to `gpu`.
   nvmlDevice_st& add_slice(nvmlDevice_st& gpu) {
     auto slice = std::make_unique<nvmlDevice_st>();
     slice->parent = &gpu;
@@ -85,12 +84,12 @@ class FakeNvml {
   nvmlDevice_st& gpu(std::size_t index) { return *gpus_[index]; }
   double seconds() const { return seconds_(); }
   void set_init_error(int error) { init_error_ = error; }
-  /// Called in each question, which then waits for it.
+  /// Called in each query, which waits for it.
   std::function<void()> in_question;
 
   static FakeNvml& get() { return *current(); }
 
-  /// The table that a library of these functions fills.
+  /// Fills the function table as loading the library does.
   static void fill(takt::detail::NvmlLibrary& table) {
     table.init = init;
     table.error_string = error_string;
@@ -171,7 +170,7 @@ class FakeNvml {
     return asked(device);
   }
   static int utilization(Device device, takt::detail::NvmlUtilization* utilization) {
-    if (!device->slices.empty()) { return 3; }  // as NVML does of a GPU that is cut
+    if (!device->slices.empty()) { return 3; }  // as NVML does for a GPU in MIG mode
     return of_gpu(device, [&](double) { *utilization = {device->utilization, 40}; });
   }
   static int clock(Device device, int type, unsigned* megahertz) {
@@ -216,7 +215,7 @@ class FakeNvml {
     if (get().in_question) { get().in_question(); }
     return device->error;
   }
-  /// What a slice does not answer.
+  /// Answers a query that a MIG instance does not support.
   template <class Answer>
   static int of_gpu(Device device, Answer answer) {
     if (device->parent != nullptr) { return 3; }

@@ -12,21 +12,22 @@
 
 namespace takt_test {
 
-/// An AMD GPU, and what rocm_smi tells of it.
+/// An AMD GPU as rocm_smi reports it.
 struct FakeAmdGpu {
   std::uint64_t id = 0;
   double watts = 200;
-  std::uint64_t count = 1000;  ///< of the energy counter at time 0
+  std::uint64_t count = 1000;  ///< value of the energy counter at time 0
   bool has_energy = true;
   bool has_socket_power = false;
   bool has_edge = true;
-  int error = 0;  ///< that everything answers
+  int error = 0;  ///< status that every call returns
 };
 
-/// A machine with AMD GPUs behind the functions of rocm_smi. One at a time, as functions have no argument for it.
+/// A machine with AMD GPUs behind the functions of rocm_smi. One at a time, because the functions take no argument for
+/// it.
 class FakeRsmi {
  public:
-  static constexpr float kMicrojoules = 15.3F;  ///< that the counter counts in
+  static constexpr float kMicrojoules = 15.3F;  ///< unit of the counter
 
   explicit FakeRsmi(std::function<double()> seconds) : seconds_(std::move(seconds)) { current() = this; }
   ~FakeRsmi() { current() = nullptr; }

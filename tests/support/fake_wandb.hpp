@@ -25,7 +25,8 @@ inline std::string kind_of(const FakeRequest& request) {
   return request.body.find("mutation UpsertBucket") != std::string::npos ? "upsert" : "files";
 }
 
-/// As much of W&B as an upload needs. `fault` may change an answer; what it cuts or makes fail beforehand is not done.
+/// The parts of W&B that an upload needs. `fault` may change an answer; requests that it cuts or fails in advance are
+/// not executed.
 struct FakeWandb {
   using Fault = std::function<void(const std::string& kind, const FakeRequest&, FakeAnswer&)>;
 
@@ -81,9 +82,9 @@ struct FakeWandb {
     for (const FakeRequest& each : http.requests()) { kinds.push_back(kind_of(each)); }
     return kinds;
   }
-  /// Lines of the history as the server has them.
+  /// Returns the lines of the history on the server.
   std::vector<std::string> history() const { return lines_of(kHistoryFile, before); }
-  /// The same of metrics of the system.
+  /// Returns the lines of the system metrics.
   std::vector<std::string> events() const { return lines_of(kEventsFile, {}); }
   std::vector<std::string> lines_of(const char* file, std::vector<std::string> lines) const {
     const std::lock_guard<std::mutex> lock(taking);
@@ -96,7 +97,7 @@ struct FakeWandb {
     return lines;
   }
 
-  /// Another program writes a line behind all others.
+  /// Appends a line, as another program might.
   void plant(const std::string& line) {
     const std::size_t at = history().size();
     const std::lock_guard<std::mutex> lock(taking);
@@ -117,14 +118,14 @@ struct FakeWandb {
   static constexpr const char* kHistoryFile = "wandb-history.jsonl";
   static constexpr const char* kEventsFile = "wandb-events.jsonl";
 
-  bool has_run = false;                             // of the same id
-  bool started = true;                              // that one
-  std::vector<std::string> before;                  // its history
-  nlohmann::json there = nlohmann::json::object();  // what else it is asked for
+  bool has_run = false;                             // a run of the same id exists
+  bool started = true;                              // that run has started
+  std::vector<std::string> before;                  // history of that run
+  nlohmann::json there = nlohmann::json::object();  // further fields that queries return
   std::atomic<bool> made{false};
   mutable std::mutex taking;
-  std::map<std::string, std::map<std::size_t, std::string>> taken;  // by file
-  std::string store;                                                // where files go; empty: to the same host
+  std::map<std::string, std::map<std::size_t, std::string>> taken;  // received lines, by file
+  std::string store;                                                // upload host; empty: the same host
   Fault error;
   FakeHttp http{[this](const FakeRequest& request) { return serve(request); }};
 };

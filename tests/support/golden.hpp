@@ -15,8 +15,8 @@
 
 namespace takt_test {
 
-/// The lines of both texts in order, with "-" in front of those of `before` alone and "+" of those of `after` alone; of
-/// those of both only such as stand beside one of the others.
+/// Returns a diff of both texts: "-" precedes lines only in `before`, "+" lines only in `after`. Common lines are shown
+/// only next to a difference.
 inline std::string differing_lines(const std::string& before, const std::string& after) {
   const auto lines_of = [](const std::string& text) {
     std::vector<std::string> lines;
@@ -26,7 +26,7 @@ inline std::string differing_lines(const std::string& before, const std::string&
   };
   const std::vector<std::string> a = lines_of(before);
   const std::vector<std::string> b = lines_of(after);
-  // Length of the longest sequence of lines that the rest of both has in common.
+  // Length of the longest common sequence of the remaining lines.
   std::vector<std::vector<std::size_t>> common(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = a.size(); i-- > 0;) {
     for (std::size_t j = b.size(); j-- > 0;) {
@@ -52,8 +52,8 @@ inline std::string differing_lines(const std::string& before, const std::string&
   return text;
 }
 
-/// Checks that a report is what tests/data/golden/`file` holds. With TAKT_UPDATE_GOLDEN=1 in the environment it writes
-/// the file instead, and fails all the same: a run that wrote has checked nothing.
+/// Checks that a report equals tests/data/golden/`file`. With TAKT_UPDATE_GOLDEN=1 in the environment it writes the
+/// file and fails anyway, because a run that writes checks nothing.
 inline void check_golden(const std::string& file, const std::string& text) {
   const std::filesystem::path tests = tests_directory();
   const std::string path = (tests / "data" / "golden" / file).string();

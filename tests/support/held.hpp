@@ -9,7 +9,7 @@
 
 namespace takt_test {
 
-/// A Scope whose end is where one wants it. (On the heap, where no compiler thinks that it might not have been made.)
+/// A Scope that can be ended early. (On the heap, so that compilers do not warn about uninitialized use.)
 class Held {
  public:
   template <class... Arguments>

@@ -18,7 +18,7 @@
 
 namespace takt_test {
 
-/// Every field of a snapshot but rows and metrics, those that the JSON leaves out included.
+/// Returns every field of a snapshot except rows and metrics, including those that the JSON omits.
 inline std::string spell_state(const takt::Snapshot& snapshot) {
   takt::detail::JournalChanges changes;
   takt::detail::FrameBuffer frames(0);
@@ -51,7 +51,7 @@ inline bool same_metrics(const std::vector<takt::Metric>& a, const std::vector<t
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_metric);
 }
 
-/// A run that goes on: next() is what an exporter sees a period later.
+/// A growing run: next() returns the snapshot that an exporter gets one period later.
 class GrowingRun {
  public:
   explicit GrowingRun(std::uint64_t seed, const takt::Snapshot& start = sample_snapshot())
@@ -97,9 +97,9 @@ class GrowingRun {
     return now_;
   }
 
-  bool late = false;  ///< some rows wait for device values, and come in another order
+  bool late = false;  ///< some rows wait for device values and arrive out of order
   std::vector<takt::Row> all_rows;
-  std::size_t max_rows = 0;  ///< of one export
+  std::size_t max_rows = 0;  ///< per export
   std::vector<takt::Metric> all_metrics;
   std::vector<takt::Row> waiting;
 
@@ -159,7 +159,7 @@ class GrowingRun {
     }
   }
 
-  /// Those that wait get a value, leave, or both.
+  /// Waiting rows get a value, leave, or both.
   void grow_late_rows(bool finished) {
     if (random_.chance(10)) { now_.devices = {{"cuda", random_.chance(50) ? "no driver" : "", "a word"}}; }
     if (random_.chance(10)) { grow_time_lines(); }
@@ -192,7 +192,7 @@ class GrowingRun {
       now_.rows.pop_back();
       fill(waiting.back());
       waiting.back().complete = false;
-      waiting.back().step = --late_step_;  // the number is another row's
+      waiting.back().step = --late_step_;  // the number belongs to another row
     } else {
       fill(row);
     }
@@ -229,7 +229,7 @@ class GrowingRun {
   std::uint64_t next_metric_ = 0;
 };
 
-/// Without threads of its own, on any disk.
+/// Returns options for a journal that starts no threads and works on any disk.
 inline takt::detail::JournalOptions plain_journal(std::size_t segment_bytes = std::size_t{8} << 20U) {
   takt::detail::JournalOptions options;
   options.segment_bytes = segment_bytes;

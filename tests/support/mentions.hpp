@@ -11,7 +11,7 @@
 
 namespace takt_test {
 
-/// What mentions() found: true if nothing is missing. Catch prints the text and what is missing in it.
+/// The result of mentions(): true if nothing is missing. Catch prints the text and the missing facts.
 struct Mentioned {
   std::string text;
   std::string missing;
@@ -22,7 +22,7 @@ struct Mentioned {
   }
 };
 
-/// Whether a word or number goes on from one of these characters to the other.
+/// Returns true if both characters belong to one word or number.
 inline bool same_word(const std::string& text, std::size_t left, std::size_t right) {
   const auto in_word = [&text](std::size_t at) {
     const auto each = static_cast<unsigned char>(text[at]);
@@ -34,7 +34,7 @@ inline bool same_word(const std::string& text, std::size_t left, std::size_t rig
   return in_number || (in_word(left) && in_word(right));
 }
 
-/// Whether `fact` stands in `text` as words and numbers of its own: "12" does not stand in "112" or "12.5".
+/// Returns true if `fact` is a separate word or number in `text`: "12" is not found in "112" or "12.5".
 inline bool has_fact(const std::string& text, const std::string& fact) {
   for (std::size_t at = text.find(fact); at != std::string::npos; at = text.find(fact, at + 1)) {
     const std::size_t end = at + fact.size();
@@ -44,7 +44,7 @@ inline bool has_fact(const std::string& text, const std::string& fact) {
   return false;
 }
 
-/// Whether a sentence for people has these facts (names, values, numbers) in it, in whichever words and order.
+/// Checks that a sentence contains all these facts (names, values, numbers), in any words and order.
 inline Mentioned mentions(const std::string& text, const std::vector<std::string>& facts) {
   Mentioned found{text, ""};
   for (const std::string& fact : facts) {
@@ -53,7 +53,7 @@ inline Mentioned mentions(const std::string& text, const std::vector<std::string
   return found;
 }
 
-/// The same if one line of `text` has all of them.
+/// The same, but one line of `text` must contain all of them.
 inline Mentioned line_mentions(const std::string& text, const std::vector<std::string>& facts) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -64,7 +64,7 @@ inline Mentioned line_mentions(const std::string& text, const std::vector<std::s
   return found;
 }
 
-/// The lines of `after` that `before` has not, as one text: what a report tells more of one run than of another.
+/// Returns the lines of `after` that `before` lacks, as one text: the additional lines of a report.
 inline std::string new_lines(const std::string& before, const std::string& after) {
   std::vector<std::string> known;
   std::istringstream old(before);

@@ -14,11 +14,9 @@
 
 namespace takt_test {
 
-/// What one thread should record, by the rules in docs/concepts.md and docs/decisions, worked out slowly and plainly:
-/// time is
-/// handed to the innermost open region at every step, paths are lists of keys, rows are differences of sums. It shares
-/// no
-/// code with what it judges. A region is named by an id that no other open one has.
+/// The expected records of one thread, by the rules in docs/concepts.md and docs/decisions, computed slowly and
+/// plainly. Every time step goes to the innermost open region, paths are lists of keys, and rows are differences of
+/// sums. It shares no code with Takt. A region is named by an id that no other open region has.
 class Oracle {
  public:
   __extension__ using Squares = unsigned __int128;
@@ -57,13 +55,13 @@ class Oracle {
   struct Values {
     Durations host, device;
     std::uint64_t self = 0, items = 0, bytes = 0, skipped = 0;
-    std::uint64_t given = 0;  // of its time, durations that were recorded
+    std::uint64_t given = 0;  // part of it from recorded durations
     std::uint64_t device_pending = 0, device_lost = 0;
-    std::uint64_t away_n = 0, away_total = 0;  // ended here, begun elsewhere: in no row
+    std::uint64_t away_n = 0, away_total = 0;  // ended here, started elsewhere: in no row
 
     std::uint64_t calls() const { return host.n - away_n; }
     std::uint64_t time() const { return host.total - away_total; }
-    /// Where calls lie inside each other, and count once.
+    /// Time that counts once if calls are nested.
     std::uint64_t apart() const { return self + given; }
   };
   struct Cell {
@@ -85,7 +83,7 @@ class Oracle {
     std::uint64_t steps = 0, items = 0, period = 0, excluded_steps = 0, excluded = 0;
   };
   struct Series {
-    Row open;  // device values of the step being made
+    Row open;  // device values of the unfinished step
     std::vector<Path> columns;
     std::map<Path, std::pair<std::uint64_t, std::uint64_t>>
         before;  // calls and time (of the rest: apart()) at the last row
@@ -96,16 +94,16 @@ class Oracle {
     std::vector<Row> rows;
     std::uint64_t warmup_steps = 0;
   };
-  /// A device span that is waited for.
+  /// A pending device span.
   struct Span {
     Path path;
     bool warmup = false;
     std::uint64_t ns = 0;
     Series* series = nullptr;
-    std::size_t row = 0;  // index in the rows of the series, be it there yet or not
+    std::size_t row = 0;  // row index in the series; the row may not exist yet
   };
 
-  // What happens. Times must not decrease.
+  // Events of the thread. Times must not decrease.
 
   void begin(std::uint32_t id, Key key, std::uint64_t now) {
     pass(now);
@@ -158,7 +156,7 @@ class Oracle {
     close(at, now);
   }
 
-  /// The region has ended on another thread: it leaves as if it had not been there.
+  /// The region has ended on another thread: drop it as if it had never started.
   void leave(std::uint32_t id, std::uint64_t now) {
     pass(now);
     auto at = find(id);
@@ -179,7 +177,7 @@ class Oracle {
     if (step) { step_ended(); }
   }
 
-  /// A region of another thread, begun at `path` there, has ended here. Returns whether it has a place.
+  /// A region of another thread, started at `path` there, has ended here. Returns true if it was recorded.
   bool end_elsewhere(const Path& path, bool overflow, std::uint64_t length) {
     Path here;
     for (std::size_t level = 0; level < path.size() && !overflow; ++level) {
@@ -192,9 +190,9 @@ class Oracle {
     lose("ended_elsewhere", path.empty() ? kNoKey : path.back());
     return !overflow;
   }
-  /// The same of one that was too deep there: its begin is not known.
+  /// The same for a region that was too deep there: its start is unknown.
   void end_deep_elsewhere() { lose("ended_elsewhere", kNoKey); }
-  /// Its device span, which is in no row.
+  /// Returns its device span, which is in no row.
   Span* device_end_elsewhere(const Path& path, bool placed, std::uint64_t device_ns) {
     if (!placed) {
       lose("device_skipped", kNoKey);
@@ -204,10 +202,10 @@ class Oracle {
     spans_.push_back(Span{path, false, device_ns, nullptr, 0});
     return &spans_.back();
   }
-  /// There was no room for its begin.
+  /// The buffer was full at its start.
   void refused(Key key) { lose("no_place", key); }
 
-  /// Of a region that was given up and had begun on a device.
+  /// Drops a region that had started on a device.
   void device_given_up(std::uint32_t id) {
     const Region* const region = find_late(id);
     lose("device_skipped", region == nullptr || region->overflow ? kNoKey : region->key);
@@ -238,7 +236,7 @@ class Oracle {
     lose("bad_amount", at != nullptr ? at->key : deep != deep_.end() ? deep->second : kNoKey);
   }
 
-  /// To be called before end() of a region that was put on a device. The span that is to be waited for; nullptr: none.
+  /// Call before end() of a region that uses a device. Returns the pending span, or nullptr if there is none.
   Span* device_end(std::uint32_t id, bool marked, std::uint64_t device_ns, std::uint64_t now) {
     pass(now);
     const auto at = find(id);
@@ -258,7 +256,7 @@ class Oracle {
     const auto step = find(step_);
     const bool is_around = step_open_ && step != open_.end() &&
                            std::count(step->around.begin(), step->around.end(), std::make_pair(at->serial, true)) != 0;
-    span.warmup = warm_ && !is_around;  // then the step is lost
+    span.warmup = warm_ && !is_around;  // false: the step is lost
     span.ns = device_ns;
     span.series = series;
     span.row = series == nullptr ? 0 : series->rows.size();
@@ -295,7 +293,7 @@ class Oracle {
     }
   }
 
-  // What is known.
+  // Queries.
 
   void pass(std::uint64_t now) {
     if (!open_.empty()) {
@@ -306,10 +304,10 @@ class Oracle {
   }
   std::size_t frames() const { return open_.size(); }
   bool is_open(std::uint32_t id) { return find_late(id) != nullptr; }
-  /// Given up as forgotten, but it may still end.
+  /// Dropped as forgotten, but may still end.
   bool is_late(std::uint32_t id) { return find(id) == open_.end() && find_late(id) != nullptr; }
   const std::vector<std::uint32_t>& given_up() const { return given_up_; }
-  /// What was given up since this was last asked.
+  /// Returns the regions dropped since the last call.
   std::vector<std::uint32_t> take_given_up() { return std::exchange(given_up_, {}); }
   bool has_deep() const { return !deep_.empty() || deeper_ != 0; }
   bool is_deep(std::uint32_t id) const { return deep_.count(id) != 0 || deeper_ != 0; }
@@ -317,13 +315,13 @@ class Oracle {
   const Path& path_of(std::uint32_t id) { return find_late(id)->path; }
   bool in_overflow(std::uint32_t id) { return find_late(id)->overflow; }
   std::uint64_t begin_of(std::uint32_t id) { return find_late(id)->begin; }
-  /// Ids of open regions, outermost first; 0 stands for all that are too deep.
+  /// Returns the ids of open regions, outermost first; 0 represents all that are too deep.
   std::vector<std::uint32_t> open_ids() const {
     std::vector<std::uint32_t> ids;
     for (const Region& region : open_) { ids.push_back(region.id); }
     return ids;
   }
-  /// Time that regions cover, up to the begin of the outermost one that is open.
+  /// Returns the time that regions cover, up to the start of the outermost open one.
   std::uint64_t covered() const { return covered_ - (open_.empty() ? 0 : now_ - open_.front().begin); }
   const std::map<Path, Values>& values() const { return values_; }
   const Values& overflow() const { return overflow_; }
@@ -343,7 +341,7 @@ class Oracle {
     std::uint64_t self = 0;
     bool is_left_for_a_step = false;
     std::uint64_t serial = 0;
-    std::vector<std::pair<std::uint64_t, bool>> around;  // serials of what it began in, the outermost first; has a role
+    std::vector<std::pair<std::uint64_t, bool>> around;  // serials of enclosing regions, outermost first; has a role
   };
   using Regions = std::list<Region>;
 
@@ -373,14 +371,14 @@ class Oracle {
   bool is_step(const Region& region) const { return step_open_ && !region.deep && region.id == step_; }
   void lose(const std::string& what, Key key) { ++losses_[{what, key}]; }
 
-  /// Where a region of `key` would begin now. False: in the overflow.
+  /// Finds the path that a region of `key` would get now. Returns false for the overflow.
   bool place(Key key, Path& path) {
     const auto around = innermost();
     if (around == open_.end()) { return place_at({}, key, path); }
     return !around->overflow && place_at(around->path, key, path);
   }
   static bool has_role(const Path& path) { return path.back() == kBatch || path.back() == kEpoch; }
-  /// Below `parent`; where that is as long as a path can be, at the innermost place in it that has the key.
+  /// Finds the path below `parent`. At the maximum length it is the innermost place with this key.
   bool place_at(const Path& parent, Key key, Path& path) {
     if (parent.size() < kMaxDepth) { return place_below(parent, key, path); }
     for (Path around = parent; !around.empty(); around.pop_back()) {
@@ -393,7 +391,7 @@ class Oracle {
     return false;
   }
   static bool has_role(const Region& region) { return region.overflow || region.key == kBatch || region.key == kEpoch; }
-  /// Whether a region that it began in has ended. Beyond a Batch or an Epoch only ends of these count.
+  /// Returns true if an enclosing region has ended. Beyond a Batch or an Epoch only their ends count.
   bool is_left(const Region& region) const {
     bool inside_role = has_role(region);
     for (auto each = region.around.rbegin(); each != region.around.rend(); ++each) {
@@ -405,7 +403,7 @@ class Oracle {
     }
     return false;
   }
-  /// The innermost region that is not left; end(): there is none.
+  /// Returns the innermost region that is not left, or end().
   Regions::iterator innermost() {
     for (auto at = open_.end(); at != open_.begin();) {
       if (!is_left(*--at)) { return at; }
@@ -420,16 +418,16 @@ class Oracle {
     region.serial = ++last_serial_;
     open_.push_back(region);
   }
-  /// A Batch that outlives what it began in is no step.
+  /// A Batch that outlives an enclosing region is no step.
   void lose_left_step(std::uint64_t now) {
     if (!step_open_) { return; }
     const auto step = find(step_);
     if (step != open_.end() && is_left(*step)) {
       end_role(*step, now, false);
-      given_up_.push_back(0);  // so that who asks folds
+      given_up_.push_back(0);  // so that the caller folds
     }
   }
-  /// A step has ended: what was left before the one before it had is given up.
+  /// A step has ended: drops regions that were left before the previous step ended.
   void step_ended() {
     std::vector<std::uint64_t> left;
     for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
@@ -519,7 +517,7 @@ class Oracle {
     Series& series = series_of(step_path_);
     if (timed) {
       finish_row(series, now, warmup);
-    } else {  // no row, and the next period is not one
+    } else {  // no row, and no period for the next step
       rebase(series);
       lost_row(series);
       last_series_ = nullptr;
@@ -591,7 +589,7 @@ class Oracle {
     series.items_before = values_[step_path_].items;
   }
 
-  /// Spans of a step without a row belong to none.
+  /// Spans of a step without a row belong to no row.
   void lost_row(Series& series) {
     series.open = Row{};
     for (Span& span : spans_) {
@@ -600,17 +598,16 @@ class Oracle {
   }
 
   Regions open_;
-  std::list<Region> late_;  // given up, the oldest first
+  std::list<Region> late_;  // dropped regions, oldest first
   std::vector<std::uint32_t> given_up_;
   std::uint64_t last_serial_ = 0;
-  std::map<std::uint32_t, Key>
-      deep_;  // open without a frame: the ids of some are known, an end of any other is one of the rest
+  std::map<std::uint32_t, Key> deep_;  // open without a frame: some ids are known; any other end belongs to the rest
   std::uint64_t deeper_ = 0;
   std::uint64_t now_ = 0;
   std::uint64_t covered_ = 0;
   std::map<Path, Values> values_;
   Values overflow_;
-  std::vector<Path> paths_;  // in the order in which they were met
+  std::vector<Path> paths_;  // in order of first use
   std::set<Path> known_;
   std::map<std::pair<std::string, Key>, std::uint64_t> losses_;
   std::map<Path, Series> series_;

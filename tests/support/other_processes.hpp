@@ -10,7 +10,7 @@
 
 namespace takt_test {
 
-inline constexpr pid_t kNobody = 0x3FFFFFFF;  // more than there can be
+inline constexpr pid_t kNobody = 0x3FFFFFFF;  // above the maximum process id
 
 inline std::string this_host() {
   char name[HOST_NAME_MAX + 1] = {};

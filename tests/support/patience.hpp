@@ -6,10 +6,10 @@
 
 namespace takt_test {
 
-/// What nothing takes, however busy the machine; a test that needs all of it has failed.
+/// Longer than any operation takes, even on a busy machine; a test that uses all of it has failed.
 inline constexpr std::chrono::seconds kTimeout(60);
 
-/// Takes turns until `done`, one at least. Returns whether it came true.
+/// Calls `turn` until `done`, at least once. Returns true if `done` became true.
 template <class Done, class Turn>
 bool until(const Done& done, const Turn& turn) {
   const auto deadline = std::chrono::steady_clock::now() + kTimeout;

@@ -11,22 +11,22 @@
 
 namespace takt_test {
 
-/// `count`, or a share of it where every step costs many times as much.
+/// Returns `count`, or a part of it if a sanitizer makes every step much slower.
 constexpr int scaled(int count, int share = 10) { return kSanitized ? count / share : count; }
 
-/// TAKT_TEST_SEED, or else always the same. Printed by whoever asks first, so that every log tells how to run it again.
+/// Returns TAKT_TEST_SEED, or a fixed seed. The first call prints it, so that every log shows how to repeat the run.
 inline std::uint64_t test_seed() {
   static const std::uint64_t seed = [] {
     const char* text = std::getenv("TAKT_TEST_SEED");
     const std::uint64_t given = text == nullptr || *text == '\0' ? 20260301 : std::strtoull(text, nullptr, 10);
     std::printf("TAKT_TEST_SEED=%" PRIu64 "\n", given);
-    std::fflush(stdout);  // a forked child would print it once more
+    std::fflush(stdout);  // else a forked child would print it again
     return given;
   }();
   return seed;
 }
 
-/// The same numbers everywhere, unlike the distributions of the standard library (SplitMix64).
+/// Returns the same numbers on every platform, unlike the standard distributions (SplitMix64).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -37,13 +37,14 @@ class Random {
     mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
     return mixed ^ (mixed >> 31U);
   }
-  /// 0 to `count` - 1.
+  /// Returns 0 to `count` - 1.
   std::uint64_t below(std::uint64_t count) { return next() % count; }
-  /// True in `percent` of 100 cases.
+  /// Returns true in `percent` of 100 cases.
   bool chance(unsigned percent) { return below(100) < percent; }
-  /// 0 to 1, without 1.
+  /// Returns a number in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
-  /// A bell of deviation 1, by addition alone, so that it is the same everywhere.
+  /// Returns an approximately normal number with deviation 1. Uses only addition, so that it is the same on every
+  /// platform.
   double bell() {
     double sum = -6;
     for (int count = 0; count < 12; ++count) { sum += uniform(); }

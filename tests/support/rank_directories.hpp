@@ -19,12 +19,10 @@
 
 namespace takt_test {
 
-/// How a rank stands.
+/// State of a rank.
 enum class RankState { ended, runs, died };
 
-/// What the process of a rank says of itself: ten steps of a second, and a Backward that is longer by 1 s on each rank
-/// than on the one
-/// before.
+/// Returns the snapshot of one rank's process: ten steps of 1 s, with a Backward 1 s longer than on the previous rank.
 inline takt::Snapshot snapshot_of_rank(int rank, int world, RankState state = RankState::ended, int attempt = 0) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   takt::Snapshot snapshot;
@@ -54,10 +52,10 @@ inline takt::Snapshot snapshot_of_rank(int rank, int world, RankState state = Ra
   return snapshot;
 }
 
-/// A run whose ranks leave directories beside each other.
+/// A run whose ranks write directories side by side.
 class RankDirectories {
  public:
-  /// \param ranks of these, from 0 on, have ended.
+  /// \param ranks number of ranks, from 0 on, that have ended.
   explicit RankDirectories(int world, int ranks = 0) : world_(world) {
     REQUIRE(::mkdir(run().c_str(), 0700) == 0);
     for (int rank = 0; rank < ranks; ++rank) { add(rank); }
@@ -70,7 +68,7 @@ class RankDirectories {
   int world() const noexcept { return world_; }
   const Scratch& scratch() const noexcept { return scratch_; }
 
-  /// Once more, where it was there before.
+  /// Adds a rank, or replaces it.
   void add(int rank, RankState state = RankState::ended, int attempt = 0) {
     add(snapshot_of_rank(rank, world_, state, attempt));
   }

@@ -15,7 +15,7 @@
 
 namespace takt_test {
 
-/// A recorder that belongs to no thread, on a clock that stands still unless moved.
+/// A recorder that belongs to no thread, on a clock that stops unless moved.
 struct RecorderFixture {
   using KeyIndex = takt::detail::KeyIndex;
   using LossKind = takt::detail::LossKind;
@@ -29,7 +29,7 @@ struct RecorderFixture {
   explicit RecorderFixture(std::uint64_t ticks = 1'000'000,
                            takt::detail::ClockChoice choice = takt::detail::ClockChoice::automatic)
       : time(ticks, choice) {
-    // Never destroyed, like every recorder, and held so that a leak checker knows.
+    // Recorders are never destroyed; this list makes them reachable for leak checkers.
     static auto* const all = new std::vector<takt::detail::Recorder*>;
     all->push_back(takt::detail::Recorder::create(time.clock, shared(), 0));
     recorder = all->back();
@@ -38,18 +38,18 @@ struct RecorderFixture {
 
   void pass(std::uint64_t ns) { time.fake.advance(ns); }
   Region begin(KeyIndex key) { return recorder->begin(key, key == kBatch ? takt::detail::kRegionFolds : 0); }
-  /// As a Scope does.
+  /// Ends the region as a Scope does.
   void end(Region region) {
     (region & takt::detail::kRegionFlags) == 0 ? recorder->end_plain(region) : recorder->end(region);
   }
-  /// A region of `ns`.
+  /// Records a region of `ns`.
   void region(KeyIndex key, std::uint64_t ns) {
     const Region open = begin(key);
     pass(ns);
     end(open);
   }
 
-  /// After a fold; nullptr if there is none.
+  /// Returns the node after a fold, or nullptr.
   const Node* node(std::initializer_list<std::uint64_t> path) {
     recorder->fold();
     const takt::detail::Tree& tree = recorder->tree();
@@ -75,7 +75,7 @@ struct RecorderFixture {
     }
     return sum;
   }
-  /// Rows that are new; Cell::path is the index in the recorder's tree.
+  /// Returns new rows; Cell::path is the index in the recorder's tree.
   std::vector<takt::Row> rows(bool last = false) {
     std::vector<std::uint32_t> paths;
     for (std::uint32_t index = 0; index < recorder->tree().nodes(); ++index) { paths.push_back(index); }

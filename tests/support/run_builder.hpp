@@ -16,16 +16,16 @@
 
 namespace takt_test {
 
-/// How steps scatter where nothing is wrong.
+/// Normal variation of step times.
 struct StepNoise {
   double scatter = 0.05;      ///< standard deviation of the logarithm
-  double correlation = 0;     ///< of a step with the one before
-  double bursts = 0;          ///< that begin in 1 000 steps, on average
-  int burst_steps = 10;       ///< in each,
-  double burst_longer = 1.3;  ///< which take so many times as long
+  double correlation = 0;     ///< with the previous step
+  double bursts = 0;          ///< number of bursts per 1,000 steps, on average
+  int burst_steps = 10;       ///< steps per burst
+  double burst_longer = 1.3;  ///< their factor
 };
 
-/// By what factor steps are longer, one behind the other: always the same ones of a seed.
+/// Factors by which consecutive steps are longer; each seed gives a fixed sequence.
 class NoiseSource {
  public:
   NoiseSource(const StepNoise& noise, std::uint64_t seed) : noise_(noise), random_(seed), state_(normal()) {}
@@ -48,7 +48,7 @@ class NoiseSource {
   int burst_ = 0;
 };
 
-/// Makes a whole run of one process: its rows, the totals of its paths, its history. Times in ms.
+/// Builds a complete run of one process: rows, path totals and history. Times in ms.
 class RunBuilder {
  public:
   using Regions = std::vector<std::pair<std::uint32_t, double>>;
@@ -59,18 +59,18 @@ class RunBuilder {
   std::uint32_t beside(const char* name, takt::Kind kind = takt::Kind::other) {
     return add_path(run, name, steps_.epoch, kind);
   }
-  /// Time with nothing in it, before the first step or behind the last one.
+  /// Adds time without regions, before the first step or after the last one.
   void idle(double ms) { steps_.pass(ns_of(ms)); }
-  /// In front of the next step, in a region beside the Batch.
+  /// Adds a region next to the Batch, before the next step.
   void pause(std::uint32_t path, double ms) {
     run.paths[path].host.add(static_cast<std::uint64_t>(ns_of(ms)));
     between_ += ns_of(ms);
   }
-  /// The same in no region.
+  /// The same without a region.
   void wait(double ms) { between_ += ns_of(ms); }
-  /// An Epoch ends in front of the next step: it has no period.
+  /// Ends an Epoch before the next step, which then has no period.
   void break_pace() { breaks_ = true; }
-  /// \param more_ms outside its regions.
+  /// \param more_ms time outside its regions.
   takt::Row& step(const Regions& regions, double more_ms = 0) {
     std::int64_t whole = ns_of(more_ms);
     std::vector<std::pair<std::uint32_t, std::int64_t>> cells;
@@ -92,7 +92,7 @@ class RunBuilder {
     row.warmup ? host.add_warmup(static_cast<std::uint64_t>(whole)) : host.add(static_cast<std::uint64_t>(whole));
     return row;
   }
-  /// Of a run that begins at 0 and ends now.
+  /// Returns a run that starts at 0 and ends now.
   takt::Snapshot finish() {
     run.wall_ns = steps_.now_ns();
     run.paths[steps_.epoch].host.add(static_cast<std::uint64_t>(run.wall_ns));

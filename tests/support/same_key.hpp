@@ -4,7 +4,7 @@
 
 namespace takt_test {
 
-/// One region of a key that has the name of one in key_test.cpp.
+/// Times a region of a key with the same name as one in key_test.cpp.
 void time_in_another_file();
 
 }  // namespace takt_test

@@ -12,7 +12,7 @@
 
 namespace takt_test {
 
-/// How equally spaced totals of `ranks` ranks lie: rank 0 has the least.
+/// Returns statistics of equally spaced totals of `ranks` ranks; rank 0 has the minimum.
 inline takt::OverRanks over_ranks(std::uint32_t ranks, double min_s, double max_s) {
   const double mean_s = (min_s + max_s) / 2;
   takt::OverRanks over;
@@ -25,7 +25,8 @@ inline takt::OverRanks over_ranks(std::uint32_t ranks, double min_s, double max_
   return over;
 }
 
-/// A job of one region, "Batch", and of those inside it. \param inner names, with the least total of a rank in s.
+/// Returns a job with a region "Batch" and the regions inside it. \param inner names, each with the minimum total of a
+/// rank in s.
 inline takt::Job sample_job(std::uint32_t ranks, const std::vector<std::pair<std::string, double>>& inner) {
   takt::Job job;
   job.world_size = ranks;

@@ -13,7 +13,7 @@
 
 namespace takt_test {
 
-inline constexpr std::int64_t kSampleNs = 100'000'000;  // between two samples
+inline constexpr std::int64_t kSampleNs = 100'000'000;  // sampling interval
 
 inline takt::Sensor sensor_of(takt::Sensor::Kind kind, const std::string& name,
                               std::vector<takt::Quantity> quantities) {
@@ -26,7 +26,8 @@ inline takt::Sensor sensor_of(takt::Sensor::Kind kind, const std::string& name,
   return sensor;
 }
 
-/// A GPU that drew 300 W for `seconds`, was slowed down for a tenth of them, and was sampled ten times a second.
+/// Returns a GPU that drew 300 W for `seconds`, was slowed down for a tenth of them, and was sampled ten times per
+/// second.
 inline takt::Sensor sampled_gpu(const std::string& name, std::int64_t seconds) {
   using takt::Quantity;
   takt::Sensor sensor = sensor_of(takt::Sensor::Kind::device, name,
@@ -52,7 +53,7 @@ inline takt::Sensor sampled_gpu(const std::string& name, std::int64_t seconds) {
   return sensor;
 }
 
-/// The processors, the process and the machine, for `seconds`.
+/// Returns the CPUs, the process and the machine, for `seconds`.
 inline std::vector<takt::Sensor> sampled_system(std::int64_t seconds) {
   using takt::Quantity;
   std::vector<takt::Sensor> sensors = {
@@ -80,7 +81,7 @@ inline std::vector<takt::Sensor> sampled_system(std::int64_t seconds) {
   return sensors;
 }
 
-/// A run of one series of `steps` steps that was sampled for `seconds`, with one GPU.
+/// Returns a run of one series of `steps` steps that was sampled for `seconds`, with one GPU.
 inline takt::Snapshot sampled_snapshot(std::int64_t seconds = 4, std::uint64_t steps = 600) {
   takt::Snapshot snapshot = sample_snapshot();
   snapshot.wall_ns = seconds * 1'000'000'000;
@@ -103,7 +104,7 @@ inline takt::Snapshot sampled_snapshot(std::int64_t seconds = 4, std::uint64_t s
   return snapshot;
 }
 
-/// A sample of the GPU of sampled_gpu(), `number` intervals after the start.
+/// Returns a sample of sampled_gpu(), `number` intervals after the start.
 inline takt::Sample gpu_sample(std::uint64_t number, std::uint32_t sensor = 0) {
   takt::Sample sample;
   sample.sequence = number;
@@ -114,13 +115,13 @@ inline takt::Sample gpu_sample(std::uint64_t number, std::uint32_t sensor = 0) {
   return sample;
 }
 
-/// What add_sample() says at that second: of what counts up 2 s of processor time a second, or 2 000 000 000 of
-/// something else; of all else the last digit of the second, times 1 000.
+/// Returns the value that add_sample() records at that second. Counters increase by 2 s of CPU time or by 2,000,000,000
+/// per second. Other values are 1,000 times the last digit of the second.
 inline std::int64_t sampled_value(takt::Quantity quantity, std::int64_t second) {
   return takt::form_of(quantity).counts ? second * 2'000'000'000 : second % 10 * 1000;
 }
 
-/// A sample of a meter in the middle of that second.
+/// Adds a sample of a sensor in the middle of that second.
 inline void add_sample(takt::Snapshot& snapshot, std::uint32_t sensor, std::int64_t second, std::uint64_t sequence) {
   takt::Sample sample;
   sample.sequence = sequence;
@@ -132,7 +133,7 @@ inline void add_sample(takt::Snapshot& snapshot, std::uint32_t sensor, std::int6
   snapshot.samples.push_back(sample);
 }
 
-/// One GPU, the processors, the process and the machine, each sampled in that second, in this order.
+/// Adds samples of one GPU, the CPUs, the process and the machine in that second, in this order.
 inline void sample_second(takt::Snapshot& snapshot, std::int64_t second) {
   snapshot.sensors = sampled_system(1);
   snapshot.sensors.insert(snapshot.sensors.begin(), sampled_gpu("cuda 0", 1));

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// TEST_SANITIZED: 1 where a sanitizer is at work, else 0. There every step costs many times as much, and the child of
-/// a process
-/// with a thread that allocates may hang: a sanitizer's allocator knows nothing of fork().
+/// TEST_SANITIZED: 1 with a sanitizer, else 0. Sanitizers make every step much slower. Forking a process with an
+/// allocating thread may hang the child, because a sanitizer's allocator does not handle fork().
 #define TEST_SANITIZED 0
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #undef TEST_SANITIZED
 #define TEST_SANITIZED 1
-#elif defined(__has_feature)  // clang's way to say it
+#elif defined(__has_feature)  // as clang reports it
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
 #undef TEST_SANITIZED
 #define TEST_SANITIZED 1

@@ -13,9 +13,8 @@
 
 namespace support {
 
-/// An environment without the variables that Takt reads (TAKT_, WANDB_ and those of launchers) and with those given;
-/// on the way
-/// out it is again what it was. One at a time, or nested; while there is one thread.
+/// Sets the given environment variables, removes all others that Takt reads (TAKT_, WANDB_ and those of launchers), and
+/// restores the environment at the end. One at a time, or nested; only while the process has one thread.
 class ScopedEnvironment {
  public:
   ScopedEnvironment(std::initializer_list<std::pair<const char*, std::string>> variables = {}) : before_(all()) {

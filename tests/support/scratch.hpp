@@ -16,7 +16,7 @@
 
 namespace takt_test {
 
-/// A directory of one test's own, removed at its end.
+/// A test's own directory, removed at its end.
 class Scratch {
  public:
   Scratch() {
@@ -48,7 +48,7 @@ inline void write_text(const std::string& path, const std::string& text) {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Permission bits, -1 where there is nothing.
+/// Returns the permission bits, or -1 if the path does not exist.
 inline int mode_of(const std::string& path) {
   struct stat status = {};
   return ::lstat(path.c_str(), &status) == 0 ? static_cast<int>(status.st_mode & 07777U) : -1;
@@ -56,8 +56,7 @@ inline int mode_of(const std::string& path) {
 
 inline bool exists(const std::string& path) { return mode_of(path) != -1; }
 
-/// From now on a file of this process can grow to `bytes`; a write beyond fails like one on a full disk does. 0: no
-/// limit.
+/// Limits files of this process to `bytes`; a larger write fails as on a full disk. 0: no limit.
 inline void limit_file_size(rlim_t bytes) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit = {};
@@ -66,7 +65,7 @@ inline void limit_file_size(rlim_t bytes) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-/// Runs `body` in a child process, whose limits and umask are its own. Returns what `body` returns, -1 for a crash.
+/// Runs `body` in a child process with its own limits and umask. Returns the result of `body`, or -1 after a crash.
 template <class Body>
 int in_child(Body body) {
   const pid_t child = fork();

@@ -16,7 +16,7 @@
 
 namespace takt_test {
 
-/// The ways in which sentences show a figure.
+/// Adds the ways in which sentences may show a figure.
 inline void add_ways_to_say(double value, const std::string& unit, std::set<std::string>& ways) {
   using namespace takt::detail;
   if (unit == "ns") { ways.insert(human_time(value)); }
@@ -45,13 +45,14 @@ inline void add_ways_to_say(double value, const std::string& unit, std::set<std:
   ways.insert(short_number);
 }
 
-/// The numbers of a finding's sentence that are neither in its evidence nor in its cost; empty: each can be found.
+/// Returns the numbers of a finding's sentence that are neither in its evidence nor in its cost; empty if all are
+/// found.
 inline std::string numbers_without_evidence(const takt::Finding& finding) {
   std::set<std::string> ways;
   for (const takt::Evidence& each : finding.evidence) {
     add_ways_to_say(each.value, each.unit, ways);
     if (each.name != "step" && each.name != "until_step") { continue; }
-    for (const double unit : {10.0, 100.0, 1000.0, 10'000.0}) {  // as exactly as it is known
+    for (const double unit : {10.0, 100.0, 1000.0, 10'000.0}) {  // with all known digits
       add_ways_to_say(std::round(each.value / unit) * unit, each.unit, ways);
     }
   }
@@ -61,7 +62,7 @@ inline std::string numbers_without_evidence(const takt::Finding& finding) {
     }
     add_ways_to_say(finding.cost->share, "", ways);
   }
-  // A number of its own, and no part of a name such as "conv2" or "n0123".
+  // Matches separate numbers, not parts of names such as "conv2" or "n0123".
   static const std::regex kNumber(
       "(^|[^A-Za-z0-9_.])([+-]?[0-9]+( [0-9]{3})*(\\.[0-9]+)?(st|nd|rd|th| (ns|us|ms|s|min|h|%|\u00D7)(?![A-Za-z]))?)");
   std::string without;

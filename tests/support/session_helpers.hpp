@@ -14,7 +14,7 @@ namespace takt_test {
 
 inline constexpr std::uint32_t kNowhere = 0xFFFFFFFF;
 
-/// A Session without files, table and threads: what happens, happens in poll() and close().
+/// Returns options for a Session without files, table and threads: it works only in poll() and close().
 inline takt::SessionOptions by_hand() {
   takt::SessionOptions options;
   options.files = false;
@@ -23,7 +23,7 @@ inline takt::SessionOptions by_hand() {
   return options;
 }
 
-/// Index of the path that path_name() gives, kNowhere if there is none.
+/// Returns the index of the path that path_name() gives, or kNowhere.
 inline std::uint32_t find_path(const takt::Snapshot& snapshot, const std::string& name) {
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     if (snapshot.path_name(path) == name) { return path; }
@@ -31,13 +31,13 @@ inline std::uint32_t find_path(const takt::Snapshot& snapshot, const std::string
   return kNowhere;
 }
 
-/// Calls of the path, 0 if there is none.
+/// Returns the calls of the path, or 0 if it does not exist.
 inline std::uint64_t calls_of(const takt::Snapshot& snapshot, const std::string& name) {
   const std::uint32_t path = find_path(snapshot, name);
   return path == kNowhere ? 0 : snapshot.paths[path].host.n();
 }
 
-/// What the first path of that name tells, wherever it lies; nothing if there is none.
+/// Returns the stats of the first path of that name at any depth; empty if it does not exist.
 inline takt::PathStats path_called(const takt::Snapshot& snapshot, const std::string& name) {
   for (const takt::PathStats& each : snapshot.paths) {
     if (each.name == name) { return each; }
@@ -45,14 +45,14 @@ inline takt::PathStats path_called(const takt::Snapshot& snapshot, const std::st
   return {};
 }
 
-/// All that was lost for one reason, in whichever place.
+/// Returns all data dropped for one reason, at all paths.
 inline std::uint64_t losses_of(const takt::Snapshot& snapshot, const std::string& what) {
   std::uint64_t count = 0;
   for (const takt::Loss& loss : snapshot.losses) { count += loss.what == what ? loss.count : 0; }
   return count;
 }
 
-/// The rows of one Batch path, in the order in which they were shown.
+/// Returns the rows of one Batch path, in export order.
 inline std::vector<takt::Row> rows_of(const takt::MemoryExporter& memory, const std::string& batch) {
   const takt::Snapshot last = memory.last();
   const std::uint32_t path = find_path(last, batch);
@@ -63,7 +63,7 @@ inline std::vector<takt::Row> rows_of(const takt::MemoryExporter& memory, const 
   return rows;
 }
 
-/// The cell of a path in a row; nullptr if it has none.
+/// Returns the cell of a path in a row, or nullptr.
 inline const takt::Cell* cell_of(const takt::Row& row, std::uint32_t path) {
   for (const takt::Cell& cell : row.cells) {
     if (cell.path == path) { return &cell; }
@@ -71,7 +71,7 @@ inline const takt::Cell* cell_of(const takt::Row& row, std::uint32_t path) {
   return nullptr;
 }
 
-/// The values logged under one name.
+/// Returns the values logged under one name.
 inline std::vector<takt::Metric> metrics_of(const takt::MemoryExporter& memory, const std::string& name) {
   std::vector<takt::Metric> found;
   for (const takt::Metric& metric : memory.metrics()) {

@@ -12,26 +12,26 @@
 
 namespace takt_test {
 
-/// A loader and a step of set rates.
+/// A loader and a training step of given rates.
 struct SimulatedWork {
-  double load_ns = 0;     ///< of one batch, on one thread
-  double step_ns = 0;     ///< of the model
-  unsigned threads = 0;   ///< that load; 0: the loop itself does, when it asks
-  unsigned depth = 0;     ///< batches that are loaded, or being loaded, before they are asked for
-  double scatter = 0.05;  ///< deviation of both, in parts of them
+  double load_ns = 0;     ///< per batch, on one thread
+  double step_ns = 0;     ///< per step of the model
+  unsigned threads = 0;   ///< loader threads; 0: the loop loads batches itself
+  unsigned depth = 0;     ///< maximum number of batches loaded ahead
+  double scatter = 0.05;  ///< relative deviation of both
 
   bool prefetches() const noexcept { return threads != 0 && depth != 0; }
 };
 
-/// Loads batches on threads of its own, in order, at most `depth` ahead of who asks: a thread begins the next batch
-/// as soon as it is free and there is room. No time passes but what it says.
+/// Loads batches in order on its own threads, at most `depth` ahead of the consumer. A thread starts the next batch
+/// when it is free and the queue has space. Only the times given here pass.
 class SimulatedLoader {
  public:
   SimulatedLoader(const SimulatedWork& work, std::uint64_t seed) : work_(work), random_(seed) {
     free_ns_.resize(std::max(work.threads, 1U));
   }
 
-  /// When a batch that is asked for at `now_ns` is there.
+  /// Returns the time at which a batch requested at `now_ns` is ready.
   double next(double now_ns) {
     auto thread = std::min_element(free_ns_.begin(), free_ns_.end());
     double begin_ns = now_ns;
@@ -40,15 +40,15 @@ class SimulatedLoader {
       begin_ns = std::max(*thread, space_ns);
     }
     *thread = begin_ns + scattered(work_.load_ns);
-    // In order: a batch is not given before the one ahead of it.
+    // In order: a batch waits for the previous one.
     last_ns_ = std::max({now_ns, *thread, last_ns_});
     given_ns_.push_back(last_ns_);
     if (given_ns_.size() > work_.depth + 1) { given_ns_.pop_front(); }
     return last_ns_;
   }
-  /// When a step that begins at `now_ns` ends.
+  /// Returns the end of a step that starts at `now_ns`.
   double step(double now_ns) { return now_ns + scattered(work_.step_ns); }
-  /// The loader begins at `now_ns`.
+  /// Starts the loader at `now_ns`.
   void start(double now_ns) {
     start_ns_ = now_ns;
     std::fill(free_ns_.begin(), free_ns_.end(), now_ns);
@@ -61,11 +61,11 @@ class SimulatedLoader {
   Random random_;
   double start_ns_ = 0;
   double last_ns_ = 0;
-  std::vector<double> free_ns_;  // when each thread has done what it has begun
-  std::deque<double> given_ns_;  // when the last batches were given: then there was room again
+  std::vector<double> free_ns_;  // time at which each thread becomes free
+  std::deque<double> given_ns_;  // times of the last deliveries, each of which freed space
 };
 
-/// Steps a second of the long run: of the loader alone, of the model alone, of both.
+/// Steady-state steps per second: of the loader alone, of the model alone, of both.
 struct TrueRates {
   double io = 0;
   double synthetic = 0;

@@ -8,15 +8,15 @@
 
 namespace takt_test {
 
-/// What one stage of a pipeline takes for a micro-batch, in ns.
+/// Times of one pipeline stage for a micro-batch, in ns.
 struct StageTimes {
   double forward_ns = 0;
   double backward_ns = 0;
 };
 
-/// The schedule 1F1B: a stage first takes as many forwards as there are stages behind it, then one forward and one
-/// backward by turns, then the backwards that are left. A forward follows the one of the stage before, a backward the
-/// one of the stage behind. Returns when the last one ends.
+/// Simulates the schedule 1F1B. A stage first runs one forward per later stage, then alternates forwards and backwards,
+/// then runs the remaining backwards. A forward follows the one of the previous stage, a backward the one of the next
+/// stage. Returns the end of the last one.
 inline double simulate_1f1b(const std::vector<StageTimes>& stages, std::size_t micro_batches) {
   struct Work {
     bool forward = true;
@@ -35,7 +35,7 @@ inline double simulate_1f1b(const std::vector<StageTimes>& stages, std::size_t m
     for (std::size_t at = micro_batches - ahead; at < micro_batches; ++at) { plans[stage].push_back({false, at}); }
   }
   const std::vector<double> none(micro_batches, kNotYet);
-  std::vector<std::vector<double>> forward(count, none);  // when they have ended
+  std::vector<std::vector<double>> forward(count, none);  // end times
   std::vector<std::vector<double>> backward(count, none);
   std::vector<double> free(count);
   std::vector<std::size_t> next(count);

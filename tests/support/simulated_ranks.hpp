@@ -15,24 +15,24 @@
 
 namespace takt_test {
 
-/// A data-parallel job: all ranks do the same, and meet in Comm at the end of each step.
+/// A data-parallel job: all ranks do the same work and meet in Comm at the end of each step.
 struct SimulatedJob {
-  static constexpr double kBusyNs = 100e6;  ///< a step of a rank without noise
-  static constexpr double kCommNs = 5e6;    ///< what the last rank to arrive spends in Comm
+  static constexpr double kBusyNs = 100e6;  ///< step of a rank without noise
+  static constexpr double kCommNs = 5e6;    ///< time in Comm of the last rank to arrive
 
   std::size_t ranks = 2;
   std::size_t steps = 60;
-  double noise = 0.05;              ///< of the logarithm of each busy time
-  double bursts = 0.005;            ///< how often a step of a rank takes up to three times as long
+  double noise = 0.05;              ///< deviation of the logarithm of each busy time
+  double bursts = 0.005;            ///< probability that a step of a rank takes up to three times as long
   std::uint64_t longest_burst = 1;  ///< in steps
-  double shared_bursts = 0.005;     ///< how often all ranks meet one, as from a file system: for one to five steps
-  std::vector<std::size_t> slow;    ///< ranks that Backward takes longer on
-  double slower = 0;                ///< by this share of their busy time
-  bool taking_turns = false;        ///< in each step another rank is half as slow again
+  double shared_bursts = 0.005;     ///< probability of a burst on all ranks, as from a file system: one to five steps
+  std::vector<std::size_t> slow;    ///< ranks with a longer Backward
+  double slower = 0;                ///< added share of their busy time
+  bool taking_turns = false;        ///< in each step another rank takes half as long again
   std::size_t ranks_per_host = 8;
 };
 
-/// IO, Forward, Backward, Comm: places in StepTimes::regions().
+/// IO, Forward, Backward, Comm: indices in StepTimes::regions().
 enum SimulatedRegion : std::size_t { kIo, kForward, kBackward, kComm };
 
 inline double normal(Random& random) {
@@ -40,7 +40,7 @@ inline double normal(Random& random) {
   return std::sqrt(-2 * std::log(1 - random.uniform())) * std::cos(kTwoPi * random.uniform());
 }
 
-/// By what a burst multiplies each step: 1 to 3, 1 outside of them.
+/// The factor of a burst for each step: 1 to 3, or 1 outside bursts.
 class SimulatedBursts {
  public:
   SimulatedBursts(double often, std::uint64_t longest) : often_(often), longest_(longest) {}
@@ -62,7 +62,7 @@ class SimulatedBursts {
   double factor_ = 1;
 };
 
-/// The job's times, and what was put in on top: the sum of it is returned in `injected_ns`.
+/// Returns the job's times, and the sum of the injected time in `injected_ns`.
 inline takt::detail::StepTimes simulate(const SimulatedJob& job, std::uint64_t seed, double* injected_ns = nullptr) {
   constexpr std::pair<SimulatedRegion, double> kShares[] = {{kIo, 0.1}, {kForward, 0.3}, {kBackward, 0.6}};
   std::vector<takt::detail::JobRank> ranks;

@@ -13,22 +13,22 @@
 
 namespace takt_test {
 
-/// Runs of a machine on which runs differ, steps are like their neighbours, come in bursts, and drift.
+/// Runs of a machine with differences between runs, correlated steps, bursts and drift.
 struct SimulatedMachine {
   double scatter = 0.01;       ///< standard deviation between runs
-  double new_scatter = -1;     ///< of the new side; negative: the same
-  std::size_t steps = 1000;    ///< of a run
+  double new_scatter = -1;     ///< the same for the new side; negative: as the old side
+  std::size_t steps = 1000;    ///< per run
   double step_scatter = 0.03;  ///< of steps within a run
-  double correlation = 0.6;    ///< of a step with the one before
-  double bursts = 0.5;         ///< of a run, on average: ten steps each that take 30 % longer
-  double run_drift = 0.01;     ///< from the first to the last step of a run, at most, either way
-  double drift = 0.01;         ///< from the first to the last run of a session
-  double slow_share = 0;       ///< of the time in which something else has half of the processor
-  double slow_factor = 1.75;   ///< by which steps take longer then
-  double slow_steps = 2000;    ///< that such a time lasts, on average
+  double correlation = 0.6;    ///< with the previous step
+  double bursts = 0.5;         ///< per run, on average: ten steps each that take 30 % longer
+  double run_drift = 0.01;     ///< from first to last step of a run, at most, either way
+  double drift = 0.01;         ///< from first to last run of a session
+  double slow_share = 0;       ///< share of the time in which another process takes half of the processor
+  double slow_factor = 1.75;   ///< factor of step times then
+  double slow_steps = 2000;    ///< mean length of such a period
 };
 
-/// What of the steps of a run is compared.
+/// The statistic of a run's steps that is compared.
 enum class Figure { mean, p25 };
 
 struct SimulatedSides {
@@ -37,7 +37,7 @@ struct SimulatedSides {
   takt::detail::RunPairs pairs;
 };
 
-/// Goes between quick and slow times from step to step, and from run to run.
+/// Alternates between fast and slow periods, from step to step and from run to run.
 class SlowTimes {
  public:
   template <class Random>
@@ -57,7 +57,7 @@ class SlowTimes {
   double begins_;
 };
 
-/// \param random any of the standard library.
+/// \param random any random engine of the standard library.
 template <class Random>
 takt::detail::RunFigure simulate_run(const SimulatedMachine& machine, double pace, Figure figure, SlowTimes& slow,
                                      Random& random) {
@@ -87,7 +87,7 @@ takt::detail::RunFigure simulate_run(const SimulatedMachine& machine, double pac
   return {sum / static_cast<double>(machine.steps)};
 }
 
-/// `runs` on each side in turn, while the machine drifts; those of the new side take `slower` longer.
+/// Simulates `runs` runs per side, alternating, while the machine drifts; those of the new side take `slower` longer.
 template <class Random>
 SimulatedSides simulate_sides(const SimulatedMachine& machine, std::size_t runs, double slower, Random& random,
                               Figure figure = Figure::p25) {

@@ -11,25 +11,25 @@
 
 namespace takt_test {
 
-/// A training on one of four ranks: nothing is wrong with it, but what is set.
+/// A training run on one of four ranks, without problems except those set here.
 struct SimulatedTraining {
-  int steps = 2000;  ///< of 100 ms
+  int steps = 2000;  ///< of 100 ms each
   StepNoise noise;
-  double io = 0.05;             ///< share of a step,
-  double comm = 0.05;           ///< likewise
-  double region_scatter = 0.1;  ///< of each region, beside that of the step
+  double io = 0.05;             ///< share of a step
+  double comm = 0.05;           ///< share of a step
+  double region_scatter = 0.1;  ///< of each region, in addition to that of the step
   int warmup = 10;
-  double warmup_longer = 1.2;  ///< steps of warm-up take so many times as long
-  int slow_steps = 0;          ///< behind these, too
+  double warmup_longer = 1.2;  ///< factor of warm-up steps
+  int slow_steps = 0;          ///< slow steps after warm-up
   double slow_longer = 1;
-  double change = 0;       ///< all steps take so much longer, by IO,
-  double change_at = 0.6;  ///< from this part of the run on
-  double drift = 0;        ///< likewise, growing evenly over the run
-  int save_every = 0;      ///< steps; 0: nothing is saved
+  double change = 0;       ///< relative change of all steps, caused by IO
+  double change_at = 0.6;  ///< part of the run at which the change starts
+  double drift = 0;        ///< the same, growing evenly over the run
+  int save_every = 0;      ///< in steps; 0: no checkpoints
   double save_ms = 0;
-  double stalls = 0;  ///< steps that IO holds up by stall_ms, of all
+  double stalls = 0;  ///< share of steps that IO delays by stall_ms
   double stall_ms = 0;
-  double between_ms = 0;  ///< in front of each step, outside all regions
+  double between_ms = 0;  ///< before each step, outside all regions
   int validate_every = 0;
   double validate_ms = 0;
 };

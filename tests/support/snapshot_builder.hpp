@@ -37,7 +37,7 @@ inline std::uint32_t add_series(takt::Snapshot& snapshot, std::uint32_t path, st
   return static_cast<std::uint32_t>(snapshot.series.size() - 1);
 }
 
-/// A row of `series` with its number as sequence and step.
+/// Adds a row to `series`, with its number as sequence and step.
 inline takt::Row& add_row(takt::Snapshot& snapshot, std::uint32_t series, std::uint64_t sequence) {
   takt::Row row;
   row.sequence = sequence;
@@ -51,8 +51,8 @@ inline takt::Row& add_row(takt::Snapshot& snapshot, std::uint32_t series, std::u
   return snapshot.rows.back();
 }
 
-/// A first call of 3 `ns`, `warmup` calls of 2 `ns`, and calls spread by up to a quarter around `ns`: always the same
-/// ones.
+/// Adds a first call of 3 `ns`, `warmup` calls of 2 `ns`, and calls within a quarter of `ns`. The values are always the
+/// same.
 inline void add_calls(takt::Summary& summary, std::uint64_t warmup, std::uint64_t n, std::uint64_t ns) {
   for (std::uint64_t call = 0; call < warmup; ++call) { summary.add_warmup(call == 0 ? 3 * ns : 2 * ns); }
   std::uint64_t state = 1;
@@ -68,7 +68,7 @@ inline void add_calls(takt::Summary& summary, std::uint64_t warmup, std::uint64_
   }
 }
 
-/// A run of one process on one GPU, with something of everything a report can contain. Not a measurement.
+/// Returns a run of one process on one GPU that has some of everything a report can contain. Not a measurement.
 inline takt::Snapshot sample_snapshot() {
   using takt::Kind;
   constexpr std::uint64_t ms = 1'000'000;

@@ -12,8 +12,8 @@
 
 namespace takt_test {
 
-/// Makes the rows of a run with a training loop on one thread, one step behind the other: Epoch > Batch > regions of
-/// the test's.
+/// Builds the rows of a run with a training loop on one thread, one step after the other: Epoch > Batch > the test's
+/// regions.
 class StepBuilder {
  public:
   static constexpr std::int64_t kMs = 1'000'000;
@@ -27,8 +27,8 @@ class StepBuilder {
     return add_path(run, name, batch, kind);
   }
 
-  /// A step that takes so long; its regions take their times from that. \param between_ns from the end of the one
-  /// before, or -1: no period.
+  /// Adds a step of `ns`, with time taken from it by its regions. \param between_ns time since the end of the previous
+  /// step, or -1: no period.
   takt::Row& step(std::int64_t ns, const std::vector<std::pair<std::uint32_t, std::int64_t>>& regions = {},
                   std::int64_t between_ns = 0) {
     takt::Row& row = add_row(run, series, next_);
@@ -48,7 +48,7 @@ class StepBuilder {
     return row;
   }
 
-  /// Time in which there is no step.
+  /// Adds time without a step.
   void pass(std::int64_t ns) { now_ns_ += ns; }
   std::int64_t now_ns() const { return now_ns_; }
 

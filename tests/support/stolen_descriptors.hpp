@@ -12,7 +12,7 @@
 
 namespace takt_test {
 
-/// The numbers of all files that this process has open and whose path ends with `suffix`.
+/// Returns the descriptors of all open files of this process whose path ends with `suffix`.
 inline std::vector<int> open_files(const std::string& suffix) {
   std::vector<int> numbers;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -26,7 +26,8 @@ inline std::vector<int> open_files(const std::string& suffix) {
   return numbers;
 }
 
-/// Does what a careless program does: closes a file that is not its own, and gets its number for a new file at `path`.
+/// Acts like a faulty program: closes a descriptor that it does not own, and gets the same number for a new file at
+/// `path`.
 inline void steal(int number, const std::string& path) {
   const int own = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ::dup2(own, number);

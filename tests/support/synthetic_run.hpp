@@ -20,22 +20,21 @@
 
 namespace takt_test {
 
-/// What a SyntheticRun is like.
+/// Parameters of a SyntheticRun.
 struct SyntheticShape {
   std::uint64_t steps = 2000;
-  std::uint64_t steps_an_epoch = 400;  ///< 0: there are no Epochs
-  std::size_t regions = 4;             ///< inside a step: IO, Forward, Backward, Optimizer, and then others
+  std::uint64_t steps_an_epoch = 400;  ///< 0: no Epochs
+  std::size_t regions = 4;             ///< inside a step: IO, Forward, Backward, Optimizer, then others
   double noise = 0.03;                 ///< of the logarithm of each time
   double correlation = 0.5;            ///< of neighbouring steps
-  std::uint64_t spikes = 6;            ///< single steps that take 3 to 8 times as long
+  std::uint64_t spikes = 6;            ///< number of single steps that take 3 to 8 times as long
   std::uint64_t warmup = 10;
   bool has_gpu = false;
   std::size_t metrics = 1;
   std::uint64_t seed = 7;
 };
 
-/// A run of a training loop on one thread, whose numbers are made up: its totals as a Session has them, and its
-/// history.
+/// A training run on one thread with made-up numbers: totals as from a Session, and history.
 class SyntheticRun {
  public:
   static constexpr double kMs = 1e6;
@@ -57,7 +56,7 @@ class SyntheticRun {
   }
 
   takt::Snapshot& run() { return run_; }
-  /// Of each step, in ns.
+  /// Returns the time of each step, in ns.
   const std::vector<std::int64_t>& times() const { return times_; }
   const std::vector<std::uint64_t>& spikes() const { return spikes_; }
 
@@ -93,7 +92,7 @@ class SyntheticRun {
         regions_.push_back(first[at]);
         continue;
       }
-      // Some of them lie in others.
+      // Some regions are nested.
       const std::uint32_t parent = at % 3 == 2 ? regions_.back().path : batch_;
       regions_.push_back({add_path(run_, "Layer" + std::to_string(at), parent, takt::Kind::compute),
                           40.0 / static_cast<double>(at), 0});
@@ -108,7 +107,7 @@ class SyntheticRun {
     spikes_.erase(std::unique(spikes_.begin(), spikes_.end()), spikes_.end());
   }
 
-  /// Slower in warm-up, like its neighbours, and far from them at a spike.
+  /// Higher in warm-up, correlated with neighbours, and far off at a spike.
   double factor_of(std::uint64_t step) {
     state_ = shape_.correlation * state_ + std::sqrt(1 - shape_.correlation * shape_.correlation) * normal(random_);
     const double spike = std::binary_search(spikes_.begin(), spikes_.end(), step) ? 3 + 5 * random_.uniform() : 1;

@@ -6,7 +6,8 @@
 
 namespace takt_test {
 
-/// Returns the directory `tests` of the sources. A __FILE__ may be relative to where the compiler ran.
+/// Returns the directory `tests` of the sources. Not derived from __FILE__, which may be relative to the compiler's
+/// directory.
 std::filesystem::path tests_directory();
 
 }  // namespace takt_test

@@ -23,9 +23,9 @@
 
 namespace takt_test {
 
-/// The clock of a rank beside that of rank 0.
+/// Clock of a rank relative to that of rank 0.
 struct OtherClock {
-  static constexpr std::int64_t kStart = 1'700'000'000'000'000'000;  ///< of rank 0, by its own clock
+  static constexpr std::int64_t kStart = 1'700'000'000'000'000'000;  ///< of rank 0, on its own clock
 
   std::int64_t ahead_ns = 0;
   double drift = 0;
@@ -35,7 +35,7 @@ struct OtherClock {
   }
 };
 
-/// A job in which all ranks leave Comm together, and what was written of them.
+/// A job whose ranks all leave Comm together, and the records written of it.
 class TrueJob {
  public:
   static constexpr std::int64_t kStart = OtherClock::kStart;
@@ -48,7 +48,7 @@ class TrueJob {
     for (std::size_t step = 0; step < steps; ++step) { run_step(step, now); }
   }
 
-  /// By the clock of rank 0.
+  /// Returns the start on the clock of rank 0.
   std::int64_t begin_ns(std::size_t rank, std::size_t step) const { return begins_[rank][step]; }
   takt::Snapshot& rank(std::size_t number) { return ranks_[number]; }
 
@@ -84,7 +84,7 @@ class TrueJob {
     begins_.emplace_back();
   }
 
-  /// Up to so many ns.
+  /// Returns a random time below `max`, in ns.
   std::int64_t some(std::uint64_t max) { return static_cast<std::int64_t>(random_.below(max)); }
 
   void run_step(std::size_t step, std::vector<std::int64_t>& now) {
@@ -93,9 +93,9 @@ class TrueJob {
     for (const std::int64_t each : now) { arrived.push_back(each + 5 * kMs + some(5 * kMs)); }
     const std::int64_t together = *std::max_element(arrived.begin(), arrived.end()) + kMs;
     for (std::size_t rank = 0; rank < now.size(); ++rank) {
-      const std::int64_t left = together + some(2000);  // nobody leaves it to the ns
+      const std::int64_t left = together + some(2000);  // ranks leave a few ns apart
       const std::int64_t optimized = left + kMs + some(2 * kMs);
-      const std::int64_t end = optimized + some(1000);  // which no region covers
+      const std::int64_t end = optimized + some(1000);  // not covered by a region
       const OtherClock& clock = clocks_[rank];
       takt::Row& row = add_row(ranks_[rank], 0, step);
       row.begin_ns = clock.reading(now[rank]) - ranks_[rank].run.start_unix_ns;

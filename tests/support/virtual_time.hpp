@@ -8,7 +8,7 @@
 
 namespace takt_test {
 
-/// The time of trials, moved by hand: a step takes what a test says. One at a time, one thread.
+/// Time for trials, moved by hand: the test sets the length of each step. One at a time, on one thread.
 class VirtualTime {
  public:
   VirtualTime() {

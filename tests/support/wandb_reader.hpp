@@ -15,7 +15,7 @@
 
 namespace takt_test {
 
-/// The records in a transaction log of W&B; throws at the first byte that is not as it should be.
+/// Returns the records of a W&B transaction log; throws at the first wrong byte.
 inline std::vector<std::string> wandb_log_records(std::string_view file) {
   constexpr std::size_t block = 32768;
   const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(static_cast<unsigned char>(file.at(at))); };
@@ -48,7 +48,7 @@ inline std::vector<std::string> wandb_log_records(std::string_view file) {
   return records;
 }
 
-/// A protobuf message: numbers, and the bytes of texts and messages, by field.
+/// A protobuf message: numbers, and the bytes of strings and messages, by field.
 struct WandbMessage {
   explicit WandbMessage(std::string_view bytes) {
     std::size_t at = 0;
@@ -69,7 +69,7 @@ struct WandbMessage {
         texts[tag / 8].emplace_back(bytes.substr(at, size));
         if (texts[tag / 8].back().size() != size) { throw std::runtime_error("cut"); }
         at += size;
-      } else if (tag % 8 == 1 || tag % 8 == 5) {  // of which nobody asks the value
+      } else if (tag % 8 == 1 || tag % 8 == 5) {  // fixed-size values, which no test needs
         at += tag % 8 == 1 ? 8 : 4;
       } else {
         throw std::runtime_error("kind of field");
@@ -83,7 +83,7 @@ struct WandbMessage {
   }
   WandbMessage message(std::uint64_t field) const { return WandbMessage(text(field)); }
   bool has(std::uint64_t field) const { return texts.count(field) != 0; }
-  /// Of a message with items of a key and a value each.
+  /// Returns the items of a message with key-value pairs.
   std::map<std::string, std::string> items() const {
     std::map<std::string, std::string> found;
     const auto all = texts.find(1);

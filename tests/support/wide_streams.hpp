@@ -7,7 +7,8 @@
 
 namespace takt_test {
 
-/// While it lives, a stream has room for more marks than DeviceQueue waits for. Made after a Session, which sets that.
+/// Raises a stream's limit above what DeviceQueue holds, during its lifetime. Make it after a Session, which sets that
+/// limit.
 class WideStreams {
  public:
   explicit WideStreams(FakeDriver& driver) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-// What is a stream where CUDA is the only backend; takt/backends/hip.hpp must not be included here.
+// Types that count as a stream if CUDA is the only backend; takt/backends/hip.hpp must not be included here.
 #include <takt/backends/cuda.hpp>
 #include <takt/graph.hpp>
 #include <takt/takt.hpp>
@@ -32,7 +32,7 @@ struct QuietStream {
   operator CUstream_st*() const noexcept { return static_cast<CUstream_st*>(stream(0x40)); }
 };
 
-/// Converts, and is another stream by its traits.
+/// Converts, but its traits select another stream.
 struct OwnStream : TorchStream {
   using TorchStream::TorchStream;
 };
@@ -55,7 +55,7 @@ TEST_CASE("StreamArgument: nullptr and 0 are the default stream of the only back
   CHECK(taken(NULL) == cuda);
 }
 
-TEST_CASE("StreamArgument: what converts to a cudaStream_t is one") {
+TEST_CASE("StreamArgument: accepts types that convert to cudaStream_t") {
   const takt::StreamRef cuda = takt::CudaBackend(static_cast<CUstream_st*>(stream(0x1230))).ref();
   CHECK(taken(TorchStream(0x1230)) == cuda);
   CHECK(taken(cuda) == cuda);
@@ -65,17 +65,17 @@ TEST_CASE("StreamArgument: what converts to a cudaStream_t is one") {
   STATIC_REQUIRE_FALSE(std::is_nothrow_constructible_v<takt::detail::StreamArgument, TorchStream>);
 }
 
-TEST_CASE("StreamArgument: traits of its own win over a conversion") {
+TEST_CASE("StreamArgument: traits take precedence over a conversion") {
   CHECK(taken(OwnStream(0)).handle == stream(1));  // the conversion would throw
 }
 
-TEST_CASE("StreamArgument: an exception of a conversion reaches the caller before anything begins") {
+TEST_CASE("StreamArgument: an exception in a conversion reaches the caller before a region starts") {
   CHECK_THROWS_AS(takt::Scope(takt::Forward, TorchStream(0)), std::runtime_error);
   takt::GraphRegions regions;
   CHECK_THROWS_AS(takt::GraphReplay(regions, TorchStream(0)), std::runtime_error);
 }
 
-TEST_CASE("StreamArgument: whatever takes a stream takes all of them") {
+TEST_CASE("StreamArgument: every function that takes a stream accepts all stream types") {
   const TorchStream torch(0x1230);
   takt::GraphRegions regions;
   {

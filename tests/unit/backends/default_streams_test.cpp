@@ -21,7 +21,7 @@ struct HipStream {
 
 }  // namespace
 
-TEST_CASE("stream 0 is the one that its translation unit means, also where units of both kinds are linked together") {
+TEST_CASE("stream 0 follows the mode of its translation unit, even if both modes are linked together") {
   for (int time = 0; time < 2; ++time) {
     const DefaultStreams legacy = takt_test::legacy_default_streams();
     CHECK(legacy.cuda_scope == default_streams_stream(1));
@@ -38,13 +38,13 @@ TEST_CASE("stream 0 is the one that its translation unit means, also where units
   }
 }
 
-TEST_CASE("any other stream stays what it is") {
+TEST_CASE("streams other than 0 are passed unchanged") {
   auto* const cuda = static_cast<CUstream_st*>(default_streams_stream(0x1230));
   CHECK(takt::CudaBackend(cuda).ref().handle == default_streams_stream(0x1230));
   CHECK(takt::CudaBackend(cuda).ref().ops != takt::HipBackend(nullptr).ref().ops);
 }
 
-TEST_CASE("where both backends are, a conversion says which one is meant") {
+TEST_CASE("with both backends a conversion selects the backend") {
   const takt::detail::StreamArgument cuda = CudaStream{};
   const takt::detail::StreamArgument hip = HipStream{};
   CHECK(cuda.ref == takt::CudaBackend(CudaStream{}).ref());

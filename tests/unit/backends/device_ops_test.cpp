@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What was asked of the device.
+/// Queries received by the device.
 struct Asked {
   takt::ManualClock clock;
   int alone = 0;
@@ -21,7 +21,7 @@ struct Asked {
   int bounded_marks = 0;
 };
 
-/// All that a Backend may have.
+/// A backend with all optional functions.
 class Whole {
  public:
   static constexpr const char* name = "whole";
@@ -77,7 +77,7 @@ struct takt::StreamTraits<Whole> {
 
 namespace {
 
-TEST_CASE("device_ops: what a Backend may have is in the table, and what it lacks is not") {
+TEST_CASE("device_ops: the table contains exactly the functions that a Backend has") {
   const takt::DeviceOps& whole = takt::device_ops<Whole, Asked>;
   REQUIRE(whole.ask != nullptr);
   REQUIRE(whole.end_queries != nullptr);
@@ -105,7 +105,7 @@ TEST_CASE("device_ops: what a Backend may have is in the table, and what it lack
   CHECK(min.mark_bounded == nullptr);
 }
 
-TEST_CASE("device_ops: a Scope and a Timer ask several questions of a Backend as one series") {
+TEST_CASE("device_ops: Scope and Timer query a Backend in batches") {
   constexpr int kRegions = 8;
   Asked of_scopes;
   Asked of_timer;

@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::uint32_t kPending = DeviceQueue::kPending;
 
-/// Regions of a recorder on streams of a fake driver, which stand still.
+/// Regions of a recorder on streams of a fake driver, which stop until run.
 template <class Tag>
 struct EventFixture : RecorderFixture {
   using Api = FakeApi<Tag>;
@@ -105,7 +105,7 @@ struct ConformanceTag {};
 }  // namespace
 
 using DurationsTest = EventFixture<DurationsTag>;
-TEST_CASE_METHOD(DurationsTest, "EventBackend: durations are exact, and come when the stream has come so far") {
+TEST_CASE_METHOD(DurationsTest, "EventBackend: durations are exact and arrive when the stream reaches the event") {
   for (const std::int64_t ns : {1, 1000, 123'457}) { region_on(kA, ns); }
   REQUIRE(spans(kA) == nullptr);
   driver.finish();
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(DurationsTest, "EventBackend: durations are exact, and come whe
 }
 
 using ProbingTest = EventFixture<ProbingTag>;
-TEST_CASE_METHOD(ProbingTest, "EventBackend: a drain of n spans asks 2 + log2(n) times at most") {
+TEST_CASE_METHOD(ProbingTest, "EventBackend: draining n spans takes at most 2 + log2(n) queries") {
   for (int warm_up = 0; warm_up < 2; ++warm_up) {
     for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
     driver.finish();
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(ProbingTest, "EventBackend: a drain of n spans asks 2 + log2(n)
   all_well();
 }
 
-TEST_CASE_METHOD(ProbingTest, "EventBackend: while nothing is ready, ends of regions rarely ask") {
+TEST_CASE_METHOD(ProbingTest, "EventBackend: ends of regions rarely query while nothing is ready") {
   const takt_test::WideStreams wide(driver);
   const std::uint64_t before = driver.calls(Call::query);
   for (int region = 0; region < 160; ++region) { region_on(kB, 1); }
@@ -148,14 +148,14 @@ TEST_CASE_METHOD(ProbingTest, "EventBackend: while nothing is ready, ends of reg
 }
 
 using SteadyTest = EventFixture<SteadyTag>;
-TEST_CASE_METHOD(SteadyTest, "EventBackend: after warm-up no more events are made") {
+TEST_CASE_METHOD(SteadyTest, "EventBackend: creates no events after warm-up") {
   const takt_test::WideStreams wide(driver);
   std::uint32_t warm = 0;
   for (int step = 0; step < 2000; ++step) {
     const Region batch = begin_on(kBatch, stream);
     for (int region = 0; region < 20; ++region) { region_on(kA, 7); }
     end(batch);
-    // The device lags behind by a few steps.
+    // Keep the device a few steps behind.
     if (step > 3) { driver.run(stream, driver.queued(stream) > 180 ? driver.queued(stream) - 180 : 0); }
     if (step == 100) { warm = Device::instance().events(); }
   }
@@ -169,11 +169,11 @@ TEST_CASE_METHOD(SteadyTest, "EventBackend: after warm-up no more events are mad
 }
 
 using FirstTest = EventFixture<FirstTag>;
-TEST_CASE_METHOD(FirstTest, "EventBackend: the first region makes the events that a stream may have in flight") {
+TEST_CASE_METHOD(FirstTest, "EventBackend: the first region creates the events that a stream may have in flight") {
   region_on(kA, 7);
   const std::uint32_t first = Device::instance().events();
   CHECK(first == 256);
-  for (int region = 0; region < 300; ++region) { region_on(kA, 7); }  // the device stands still, and the stream fills
+  for (int region = 0; region < 300; ++region) { region_on(kA, 7); }  // the device stops and the stream's queue fills
   CHECK(Device::instance().events() == first);
   CHECK(count("skipped_stream_full") > 0);
   CHECK(count("skipped_no_event") == 0);
@@ -183,15 +183,14 @@ TEST_CASE_METHOD(FirstTest, "EventBackend: the first region makes the events tha
 }
 
 using CaptureTest = EventFixture<CaptureTag>;
-TEST_CASE_METHOD(CaptureTest,
-                 "EventBackend: a stream that is being captured is left alone, and the capture stays valid") {
+TEST_CASE_METHOD(CaptureTest, "EventBackend: leaves a stream alone during capture and keeps the capture valid") {
   region_on(kA, 10);
   driver.finish();
   driver.begin_capture(stream);
   for (int region = 0; region < 5; ++region) { region_on(kB, 10); }
   const Region open = begin_on(kC, stream);
   recorder->poll(true);
-  REQUIRE(spans(kA)->total_ns() == 10);  // a program that captures all the time is not starved
+  REQUIRE(spans(kA)->total_ns() == 10);  // a program that captures all the time still gets results
   REQUIRE(driver.end_capture(stream));
   end(open);
   REQUIRE(count("skipped_capturing") == 6);
@@ -201,8 +200,7 @@ TEST_CASE_METHOD(CaptureTest,
 }
 
 using HushTest = EventFixture<PauseTag>;
-TEST_CASE_METHOD(HushTest,
-                 "EventBackend: where the relaxed mode is not to be trusted, nothing is asked after a capture") {
+TEST_CASE_METHOD(HushTest, "EventBackend: queries nothing after a capture if the relaxed mode is unreliable") {
   Api::pauses = true;
   region_on(kA, 10);
   driver.begin_capture(stream);
@@ -217,7 +215,7 @@ TEST_CASE_METHOD(HushTest,
   driver.finish();
   const std::uint64_t before = driver.calls(Call::query);
   recorder->poll(true);
-  REQUIRE(driver.calls(Call::query) == before);  // somebody was capturing just now
+  REQUIRE(driver.calls(Call::query) == before);  // a capture ended recently
   driver.pass(nanoseconds(Device::kPauseNs));
   recorder->poll(true);
   REQUIRE(spans(kA)->total_ns() == 10);
@@ -225,8 +223,7 @@ TEST_CASE_METHOD(HushTest,
 }
 
 using OtherThreadTest = EventFixture<OtherThreadTag>;
-TEST_CASE_METHOD(OtherThreadTest,
-                 "EventBackend: questions about one stream leave a global capture of another one valid") {
+TEST_CASE_METHOD(OtherThreadTest, "EventBackend: queries of one stream keep a global capture of another valid") {
   region_on(kA, 10);
   driver.finish();
   FakeStream* const other = driver.stream();
@@ -239,7 +236,7 @@ TEST_CASE_METHOD(OtherThreadTest,
 }
 
 using LegacyTest = EventFixture<LegacyTag>;
-TEST_CASE_METHOD(LegacyTest, "EventBackend: the legacy stream is left alone while any stream is being captured") {
+TEST_CASE_METHOD(LegacyTest, "EventBackend: leaves the legacy stream alone while any stream is being captured") {
   stream->is_legacy = true;
   FakeStream* const other = driver.stream();
   driver.begin_capture(other);
@@ -250,8 +247,7 @@ TEST_CASE_METHOD(LegacyTest, "EventBackend: the legacy stream is left alone whil
 }
 
 using ErrorTest = EventFixture<ErrorTag>;
-TEST_CASE_METHOD(ErrorTest,
-                 "EventBackend: one span that the driver refuses is lost alone, a broken context is left alone") {
+TEST_CASE_METHOD(ErrorTest, "EventBackend: a refused span is lost alone and a broken context is not used again") {
   region_on(kA, 10);
   region_on(kA, 20);
   driver.finish();
@@ -281,8 +277,7 @@ TEST_CASE_METHOD(ErrorTest,
 }
 
 using PendingErrorTest = EventFixture<PendingErrorTag>;
-TEST_CASE_METHOD(PendingErrorTest,
-                 "EventBackend: while the application has an error to read the driver is not called") {
+TEST_CASE_METHOD(PendingErrorTest, "EventBackend: does not call the driver while the application has an unread error") {
   region_on(kA, 10);
   driver.finish();
   Api::error_pending = true;
@@ -317,8 +312,7 @@ TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a b
 }
 
 using DropTest = EventFixture<DropTag>;
-TEST_CASE_METHOD(DropTest,
-                 "EventBackend: events of spans that were given up are used again only once they have finished") {
+TEST_CASE_METHOD(DropTest, "EventBackend: reuses events of dropped spans only after they have finished") {
   const takt_test::WideStreams wide(driver);
   for (int round = 0; round < 50; ++round) {
     for (int region = 0; region < 40; ++region) { region_on(kA, 3); }
@@ -338,7 +332,7 @@ TEST_CASE_METHOD(DropTest,
 }
 
 using NoEventTest = EventFixture<NoEventTag>;
-TEST_CASE_METHOD(NoEventTest, "EventBackend: without an event to be had only the host is timed") {
+TEST_CASE_METHOD(NoEventTest, "EventBackend: times only the host if no event is available") {
   driver.script(Call::create, EventStatus::refused, 2);
   region_on(kA, 10);
   region_on(kA, 10);
@@ -352,7 +346,7 @@ TEST_CASE_METHOD(NoEventTest, "EventBackend: without an event to be had only the
 }
 
 using MissingTest = EventFixture<MissingTag>;
-TEST_CASE_METHOD(MissingTest, "EventBackend: without a driver nothing is called, and the report says why") {
+TEST_CASE_METHOD(MissingTest, "EventBackend: without a driver it calls nothing and reports the reason") {
   Api::missing = "there is no driver";
   region_on(kA, 10);
   REQUIRE(std::string(Device::instance().report().unavailable) == "there is no driver");
@@ -363,7 +357,7 @@ TEST_CASE_METHOD(MissingTest, "EventBackend: without a driver nothing is called,
 }
 
 using NoContextTest = EventFixture<NoContextTag>;
-TEST_CASE_METHOD(NoContextTest, "EventBackend: a thread without a context is skipped, until it has one") {
+TEST_CASE_METHOD(NoContextTest, "EventBackend: skips regions of a thread until it has a context") {
   driver.context().gone = true;
   region_on(kA, 10);
   REQUIRE(count("skipped_no_context") == 1);
@@ -378,8 +372,7 @@ TEST_CASE_METHOD(NoContextTest, "EventBackend: a thread without a context is ski
 }
 
 using VisitTest = EventFixture<VisitTag>;
-TEST_CASE_METHOD(VisitTest,
-                 "EventBackend: a thread without a context takes in results all the same, and has none afterwards") {
+TEST_CASE_METHOD(VisitTest, "EventBackend: a thread without a context collects results and still has none afterwards") {
   region_on(kA, 7);
   region_on(kA, 8);
   driver.finish();
@@ -433,7 +426,7 @@ struct AbsurdApi : FakeApi<AbsurdTag> {
 
 }  // namespace
 
-TEST_CASE("EventBackend: a span of a length that cannot be is none") {
+TEST_CASE("EventBackend: rejects spans of impossible length") {
   FakeStream* const stream = AbsurdApi::driver().stream();
   takt::EventBackend<AbsurdApi> backend(stream);
   for (const float reported :
@@ -450,7 +443,7 @@ TEST_CASE("EventBackend: a span of a length that cannot be is none") {
 }
 
 using NegativeTest = EventFixture<NegativeTag>;
-TEST_CASE_METHOD(NegativeTest, "EventBackend: a span that the device tells as negative is 0, and counted") {
+TEST_CASE_METHOD(NegativeTest, "EventBackend: records a negative span as 0 and counts it") {
   const Region open = begin_on(kA, stream);
   driver.work(stream, nanoseconds(-50));
   end(open);
@@ -470,8 +463,7 @@ TEST_CASE_METHOD(NegativeTest, "EventBackend: a span that the device tells as ne
 }
 
 using ResetTest = EventFixture<ResetTag>;
-TEST_CASE_METHOD(ResetTest,
-                 "EventBackend: another context has events of its own, one that is lost takes no other along") {
+TEST_CASE_METHOD(ResetTest, "EventBackend: contexts have separate events, so a lost one does not affect others") {
   takt_test::FakeContext second;
   FakeStream* const other = driver.stream(&second);
   region_on(kA, 10);
@@ -489,7 +481,7 @@ TEST_CASE_METHOD(ResetTest,
 }
 
 using LostContextTest = EventFixture<LostContextTag>;
-TEST_CASE_METHOD(LostContextTest, "EventBackend: of a context that was reset nothing is asked, and it is told once") {
+TEST_CASE_METHOD(LostContextTest, "EventBackend: never queries a context that was reset, and reports it once") {
   for (int region = 0; region < 10; ++region) { region_on(kA, 10); }
   driver.finish();
   region_on(kA, 10);
@@ -504,7 +496,7 @@ TEST_CASE_METHOD(LostContextTest, "EventBackend: of a context that was reset not
   REQUIRE(spans(kA)->n() == 10);
   REQUIRE(count("lost_device_error") == 2);
   REQUIRE(Device::instance().report().unavailable != nullptr);
-  region_on(kB, 20);  // on the new one
+  region_on(kB, 20);  // on the new context
   driver.finish();
   recorder->poll(true);
   REQUIRE(spans(kB)->total_ns() == 20);
@@ -513,7 +505,7 @@ TEST_CASE_METHOD(LostContextTest, "EventBackend: of a context that was reset not
 }
 
 using PollTest = EventFixture<LookTag>;
-TEST_CASE_METHOD(PollTest, "EventBackend: a drain changes the mode of captures twice, and asks once for the context") {
+TEST_CASE_METHOD(PollTest, "EventBackend: a drain sets the capture mode twice and checks the context once") {
   const takt_test::WideStreams wide(driver);
   for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
   driver.finish();
@@ -540,7 +532,7 @@ TEST_CASE_METHOD(PollTest, "EventBackend: a drain changes the mode of captures t
 }
 
 using ManyContextsTest = EventFixture<ManyContextsTag>;
-TEST_CASE_METHOD(ManyContextsTest, "EventBackend: marks of contexts beyond 64 are not made, and counted as that") {
+TEST_CASE_METHOD(ManyContextsTest, "EventBackend: skips and counts regions of contexts beyond 64") {
   std::vector<takt_test::FakeContext> contexts(Device::kContexts + 3);
   for (takt_test::FakeContext& each : contexts) {
     region_on(kA, 10, driver.stream(&each));
@@ -555,7 +547,7 @@ TEST_CASE_METHOD(ManyContextsTest, "EventBackend: marks of contexts beyond 64 ar
 
 using PatienceTest = EventFixture<PatienceTag>;
 TEST_CASE_METHOD(PatienceTest,
-                 "EventBackend: a Timer's ends rarely ask while nothing is ready, and lose nothing by it") {
+                 "EventBackend: ends of a Timer rarely query while nothing is ready, without losing data") {
   const takt_test::WideStreams wide(driver);
   takt::Timer<takt::EventBackend<Api>> timer{takt::EventBackend<Api>(stream)};
   const auto region = [&] {
@@ -566,7 +558,7 @@ TEST_CASE_METHOD(PatienceTest,
   const std::uint64_t before = driver.calls(Call::query);
   for (int count = 0; count < 160; ++count) { region(); }
   REQUIRE(driver.calls(Call::query) - before <= 11);
-  for (int count = 160; count < 1024; ++count) { region(); }  // as many as there is room for
+  for (int count = 160; count < 1024; ++count) { region(); }  // until the queue is full
   driver.finish();
   region();
   REQUIRE(timer.mistakes() == 0);
@@ -577,9 +569,8 @@ TEST_CASE_METHOD(PatienceTest,
 }
 
 using OneMarkTest = EventFixture<OneMarkTag>;
-TEST_CASE_METHOD(OneMarkTest,
-                 "EventBackend: whether one mark has been reached the driver is asked, and not the stream's progress") {
-  Api::has_one_order = true;  // as where a new stream has the address of an old one
+TEST_CASE_METHOD(OneMarkTest, "EventBackend: queries the driver about a single mark, not the stream's progress") {
+  Api::has_one_order = true;  // as if a new stream had the address of an old one
   FakeStream* const other = driver.stream();
   takt::EventBackend<Api> here(stream);
   takt::EventBackend<Api> there(other);
@@ -598,9 +589,8 @@ TEST_CASE_METHOD(OneMarkTest,
 }
 
 using OtherStreamTest = EventFixture<OtherStreamTag>;
-TEST_CASE_METHOD(
-    OtherStreamTest,
-    "EventBackend: marks of two streams, or of stream 0 of two devices, have no distance, that harms no context") {
+TEST_CASE_METHOD(OtherStreamTest,
+                 "EventBackend: rejects intervals between two streams or devices without harm to a context") {
   takt_test::FakeContext second;
   for (FakeStream* const other : {driver.stream(), driver.stream(&second)}) {
     takt::EventBackend<Api> here(stream);
@@ -625,23 +615,22 @@ TEST_CASE_METHOD(
 }
 
 using CaptureAfterTest = EventFixture<CaptureAfterTag>;
-TEST_CASE_METHOD(
-    CaptureAfterTest,
-    "EventBackend: where questions look at an event's stream, a capture begun after the event stays valid") {
+TEST_CASE_METHOD(CaptureAfterTest,
+                 "EventBackend: a capture started after the event stays valid if queries read the event's stream") {
   driver.check_streams();
   Api::looks = true;
   const bool pauses = GENERATE(false, true);
   Api::pauses = pauses;
   const std::uint64_t before = spans(kA) == nullptr ? 0 : spans(kA)->n();
   for (int region = 0; region < 3; ++region) { region_on(kB, 10); }
-  recorder->drop_devices();  // its events are used again once they have finished
+  recorder->drop_devices();  // its events are reused once they have finished
   region_on(kA, 10);
   driver.finish();
   driver.begin_capture(stream);
   recorder->poll(true);
   std::thread([this] { recorder->poll(true); }).join();
   FakeStream* const other = driver.stream();
-  for (int region = 0; region < 200; ++region) { region_on(kC, 10, other); }  // more events are made for these
+  for (int region = 0; region < 200; ++region) { region_on(kC, 10, other); }  // creates more events
   REQUIRE(driver.end_capture(stream));
   driver.finish();
   driver.pass(nanoseconds(Device::kPauseNs));
@@ -653,7 +642,7 @@ TEST_CASE_METHOD(
 
 using WaitAndLocateTest = EventFixture<WaitAndLocateTag>;
 TEST_CASE_METHOD(WaitAndLocateTest,
-                 "EventBackend: neither waiting nor the time line touches a stream that is being captured, or gone") {
+                 "EventBackend: waiting and the time line skip streams that are captured or destroyed") {
   driver.check_streams();
   driver.allow_waiting();
   Api::looks = true;
@@ -678,8 +667,7 @@ TEST_CASE_METHOD(WaitAndLocateTest,
 }
 
 using GoneTest = EventFixture<GoneTag>;
-TEST_CASE_METHOD(GoneTest,
-                 "EventBackend: where questions look at an event's stream, nothing is asked of one that is gone") {
+TEST_CASE_METHOD(GoneTest, "EventBackend: never queries events of a destroyed stream if queries read the stream") {
   const takt_test::WideStreams wide(driver);
   driver.check_streams();
   Api::looks = true;
@@ -691,7 +679,7 @@ TEST_CASE_METHOD(GoneTest,
   const auto queries = [this] { return driver.calls(Call::query) + driver.calls(Call::elapsed); };
   const std::uint64_t before = queries();
   recorder->poll(true);
-  REQUIRE(queries() - before == 2);  // of the other one
+  REQUIRE(queries() - before == 2);  // those of the other stream
   REQUIRE(spans(kA) == nullptr);
   REQUIRE(spans(kB)->total_ns() == 20);
   REQUIRE(count("lost_stream_destroyed") == 5);
@@ -701,12 +689,12 @@ TEST_CASE_METHOD(GoneTest,
   driver.finish();
   recorder->poll(true);
   REQUIRE(spans(kB)->n() == 201);
-  REQUIRE(Device::instance().events() - Device::instance().free_events() == 10);  // left behind
+  REQUIRE(Device::instance().events() - Device::instance().free_events() == 10);  // never reused
   all_well();
 }
 
 using AgainTest = EventFixture<AgainTag>;
-TEST_CASE_METHOD(AgainTest, "EventBackend: a new stream at the address of one that is gone gets times of its own") {
+TEST_CASE_METHOD(AgainTest, "EventBackend: a new stream at the address of a destroyed one gets its own times") {
   driver.check_streams();
   Api::looks = true;
   region_on(kA, 10);
@@ -714,11 +702,11 @@ TEST_CASE_METHOD(AgainTest, "EventBackend: a new stream at the address of one th
   driver.make_again(stream);
   region_on(kB, 30);
   driver.run(stream, 100);
-  recorder->poll(true);  // the old one has not come so far
+  recorder->poll(true);  // the old stream has not reached its events
   REQUIRE(spans(kA) == nullptr);
   driver.finish();
   recorder->poll(true);
-  REQUIRE(spans(kA)->total_ns() == 10);  // its events tell as before
+  REQUIRE(spans(kA)->total_ns() == 10);  // its events report the same times
   REQUIRE(spans(kB)->total_ns() == 30);
   REQUIRE(!recorder->device_pending());
   REQUIRE(count("lost_stream_destroyed") == 0);
@@ -726,13 +714,13 @@ TEST_CASE_METHOD(AgainTest, "EventBackend: a new stream at the address of one th
 }
 
 using LapTest = EventFixture<LapTag>;
-TEST_CASE_METHOD(LapTest, "EventBackend: n laps take n + 1 events, and add up") {
+TEST_CASE_METHOD(LapTest, "EventBackend: n laps take n + 1 events and add up") {
   const std::uint64_t before = driver.calls(Call::record);
   Region lap = begin_on(kA, stream);
   for (int count = 0; count < 99; ++count) {
     driver.work(stream, nanoseconds(11));
     lap = recorder->lap(lap, kA, 0);
-    if (count % 3 == 0) { driver.finish(); }  // so that events come back and are used again
+    if (count % 3 == 0) { driver.finish(); }  // returns events for reuse
     if (count % 5 == 0) { recorder->poll(); }
   }
   driver.work(stream, nanoseconds(11));
@@ -766,7 +754,7 @@ struct ConformanceDriver {
 
 }  // namespace
 
-TEST_CASE("EventBackend conforms") {
+TEST_CASE("EventBackend: passes check_conformance") {
   ConformanceDriver driver;
   CHECK(takt::check_conformance(driver) == std::vector<std::string>{});
   CHECK(ConformanceDriver::Api::driver().misuses() == std::vector<std::string>{});

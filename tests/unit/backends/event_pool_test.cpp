@@ -32,7 +32,7 @@ struct Counting {
 
 }  // namespace
 
-TEST_CASE("EventPool: gives each event once, and makes no more while some are free") {
+TEST_CASE("EventPool: gives each event once and creates none while some are free") {
   auto pool = std::make_unique<Pool>();
   Counting counting;
   REQUIRE(pool->take() == nullptr);
@@ -50,7 +50,7 @@ TEST_CASE("EventPool: gives each event once, and makes no more while some are fr
   REQUIRE(pool->made() == Pool::kChunk);
 }
 
-TEST_CASE("EventPool: ends at its bound, and keeps what a driver did make") {
+TEST_CASE("EventPool: stops at its maximum and keeps the events that the driver created") {
   auto pool = std::make_unique<Pool>();
   Counting few;
   few.max = 10;
@@ -70,7 +70,7 @@ SlotFate all_have_finished(const Pool::Slot&) { return SlotFate::finished; }
 
 }  // namespace
 
-TEST_CASE("EventPool: what is unfinished is not given out before it has finished") {
+TEST_CASE("EventPool: gives unfinished events again only after they have finished") {
   auto pool = std::make_unique<Pool>();
   Counting counting;
   pool->grow(nullptr, std::ref(counting));
@@ -90,7 +90,7 @@ TEST_CASE("EventPool: what is unfinished is not given out before it has finished
   REQUIRE(pool->recycle(all_have_finished) == 0);
 }
 
-TEST_CASE("EventPool: threads that take, give and grow at once never share an event") {
+TEST_CASE("EventPool: threads that take, give and grow concurrently never share an event") {
   auto pool = std::make_unique<Pool>();
   std::atomic<int> made{0};
   std::atomic<int> shared{0};
@@ -126,7 +126,7 @@ TEST_CASE("EventPool: threads that take, give and grow at once never share an ev
   REQUIRE(pool->free() == pool->made());
 }
 
-TEST_CASE("StreamTable: a stream has one place, as long as there are some") {
+TEST_CASE("StreamTable: keeps one place per stream while places are free") {
   auto table = std::make_unique<StreamTable>();
   std::set<StreamProgress*> places;
   for (std::uintptr_t stream = 1; stream <= 400; ++stream) {
@@ -141,7 +141,7 @@ TEST_CASE("StreamTable: a stream has one place, as long as there are some") {
   REQUIRE(table->find(0x1000) == table->find(0x1000));
 }
 
-TEST_CASE("StreamProgress: never goes back") {
+TEST_CASE("StreamProgress: never decreases") {
   StreamProgress progress;
   REQUIRE(progress.next_mark(3) == 1);
   REQUIRE(progress.next_mark(3) == 2);
@@ -152,12 +152,12 @@ TEST_CASE("StreamProgress: never goes back") {
   REQUIRE_FALSE(progress.has_finished(3));
 }
 
-TEST_CASE("StreamProgress: has so many numbers in flight, and knows the oldest mark that it watches") {
+TEST_CASE("StreamProgress: limits the numbers in flight and knows the oldest watched mark") {
   StreamProgress progress;
   CHECK(progress.oldest_watched().number == 0);
   for (std::uint32_t number = 1; number <= 64; ++number) {
     REQUIRE(progress.next_mark(64) == number);
-    if (number != 20) { progress.watch(number, 1000 + number, 64); }  // that one was refused
+    if (number != 20) { progress.watch(number, 1000 + number, 64); }  // number 20 was refused
   }
   CHECK(progress.next_mark(64) == 0);
   for (std::uint32_t finished = 0; finished < 64; ++finished) {
@@ -175,7 +175,7 @@ TEST_CASE("StreamProgress: has so many numbers in flight, and knows the oldest m
   CHECK(progress.next_mark(64) == 65);
 }
 
-TEST_CASE("StreamTable: two streams are never one, and there is an end of places") {
+TEST_CASE("StreamTable: never merges two streams and limits the number of places") {
   const auto table = std::make_unique<takt::detail::StreamTable>();
   std::set<takt::detail::StreamProgress*> places;
   unsigned found = 0;

@@ -43,13 +43,13 @@ constexpr unsigned kStreams = 4;
 constexpr std::size_t kDeepest = 4;
 constexpr std::size_t kLongestQueue = 400;
 
-/// TAKT_TEST_OPERATIONS, or a million.
+/// Returns TAKT_TEST_OPERATIONS, or a million.
 int operations() {
   const char* text = std::getenv("TAKT_TEST_OPERATIONS");
   return takt_test::scaled(text == nullptr ? 1'000'000 : std::atoi(text));
 }
 
-/// What the test knows of a stream: how much work was put on it, so that a mark's time is known before it has one.
+/// The test's record of a stream: the work queued so far, so that a mark's time is known in advance.
 struct Stream {
   FakeStream* fake = nullptr;
   std::int64_t scheduled_ns = 0;
@@ -61,14 +61,14 @@ struct Open {
   unsigned stream = 0;
   std::int64_t begin_ns = 0;
   bool marked = false;
-  takt_test::FakeEvent* event = nullptr;  // that it began with
+  takt_test::FakeEvent* event = nullptr;  // the event at its start
 };
 struct Expected {
   std::uint64_t n = 0;
   std::uint64_t total_ns = 0;
 };
 
-/// A driver tells times as a float of milliseconds.
+/// Converts as a driver does, which reports times as a float in milliseconds.
 std::uint64_t as_reported(std::int64_t ns) {
   const auto ms = static_cast<float>(static_cast<double>(ns) * 1e-6);
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(ms) * 1e6));
@@ -76,7 +76,7 @@ std::uint64_t as_reported(std::int64_t ns) {
 
 struct RandomTag {};
 
-/// Does to a recorder what a simple oracle follows beside it.
+/// Applies random operations to a recorder and to a simple oracle.
 class RandomTest : public RecorderFixture {
  public:
   using Api = FakeApi<RandomTag>;
@@ -111,7 +111,7 @@ class RandomTest : public RecorderFixture {
         recorder->poll(random_.chance(10));
         break;
       case 9:
-        // Captures are short and rare: results wait while there is one, and rings would fill up.
+        // Captures are short and rare: results wait during a capture, and rings would fill up.
         if (random_.chance(stream.capturing ? 80 : 1)) { toggle_capture(stream); }
         break;
       default:
@@ -177,7 +177,7 @@ class RandomTest : public RecorderFixture {
     expected_[open.key].total_ns += as_reported(stream.scheduled_ns - open.begin_ns);
   }
   takt_test::FakeEvent* last(unsigned stream) { return driver_.last(streams_[stream].fake); }
-  /// Of a region that ends, the times of its events will be read, or will not be.
+  /// The times of an ending region's events will be read, or not.
   void owe(const Open& open, int more) {
     driver_.owe(more + (open.marked ? 1 : 0));
     if (open.marked && !marks(streams_[open.stream])) { driver_.forgive(open.event); }
@@ -222,13 +222,13 @@ class RandomTest : public RecorderFixture {
   std::vector<Open> open_;
   std::array<Expected, kKeys> expected_{};
   std::uint64_t skipped_ = 0;
-  bool ragged_ = false;  // a region ended before one inside it; a further one would be one deeper in the tree, for ever
+  bool ragged_ = false;  // a region ended before an inner one; further ones would nest ever deeper
   int captures_lost_ = 0;
 };
 
 }  // namespace
 
-TEST_CASE_METHOD(RandomTest, "EventBackend: random regions, laps, captures, polls and polling agree with an oracle") {
+TEST_CASE_METHOD(RandomTest, "EventBackend: random regions, laps, captures and polls agree with an oracle") {
   INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
   const int count = operations();
   for (int operation = 0; operation < count; ++operation) { step(); }
@@ -244,8 +244,7 @@ using ThreadsBackend = takt::EventBackend<ThreadsApi>;
 
 }  // namespace
 
-TEST_CASE("EventBackend: threads that share a stream, end each other's regions, and end themselves lose nothing",
-          "[timed]") {
+TEST_CASE("EventBackend: threads that share a stream, end each other's regions and exit lose nothing", "[timed]") {
   FakeDriver& driver = ThreadsApi::driver();
   driver.hold(true);
   FakeStream* const shared = driver.stream();
@@ -277,7 +276,7 @@ TEST_CASE("EventBackend: threads that share a stream, end each other's regions, 
         takt::Scope s(takt::Forward, ThreadsBackend(shared));
         driver.work(shared, nanoseconds(5));
       }
-      // To the next thread, which ends it, unless it is slow; and one from the thread before.
+      // Passes a region to the next thread, which ends it unless it is slow, and ends one from the previous thread.
       const auto here = static_cast<std::size_t>(number);
       const auto next = (here + 1) % kThreads;
       if (const takt::Handle* before = handed[next].exchange(nullptr)) { timer.end(*before); }
@@ -286,7 +285,7 @@ TEST_CASE("EventBackend: threads that share a stream, end each other's regions, 
       handed[next].store(&kept.back());
       while (driver.queued(shared) > 500) { std::this_thread::yield(); }
     }
-    const std::lock_guard<std::mutex> lock(outliving);  // others may still end what began here
+    const std::lock_guard<std::mutex> lock(outliving);  // others may still end regions started here
     all.push_back(std::move(kept));
   };
   std::vector<std::thread> threads;
@@ -309,7 +308,8 @@ TEST_CASE("EventBackend: threads that share a stream, end each other's regions, 
   CHECK(spans + takt_test::losses_of(snapshot, "device_skipped") == 2U * kThreads * static_cast<unsigned>(rounds));
   CHECK(spans > static_cast<unsigned>(kThreads * rounds));
   CHECK(timer.mistakes() == 0);
-  CHECK(timer.stats(takt::Comm).n > static_cast<unsigned>(rounds));  // a region inside one of its own kind is in that
+  // A region inside one of its own kind counts as part of it.
+  CHECK(timer.stats(takt::Comm).n > static_cast<unsigned>(rounds));
   const auto& events = EventDevice<ThreadsApi>::instance();
   CHECK(events.events() == events.free_events());
   CHECK(driver.misuses() == std::vector<std::string>{});
@@ -324,7 +324,7 @@ using PairBackend = takt::EventBackend<PairApi>;
 constexpr takt::Key PairOwn{"pair: own", takt::Kind::compute};
 constexpr takt::Key PairHanded{"pair: handed", takt::Kind::comm};
 
-/// Regions that one thread has begun, for the other one to end.
+/// Regions that one thread has started, for the other thread to end.
 class Mailbox {
  public:
   using Letter = std::unique_ptr<std::optional<takt::Scope>>;
@@ -334,7 +334,7 @@ class Mailbox {
     const std::lock_guard<std::mutex> lock(mutex_);
     letters_.push_back(std::move(letter));
   }
-  /// Ends one; false: there is none.
+  /// Ends one; returns false if there is none.
   bool end_one(std::size_t which) {
     Letter letter = take(which);
     if (letter == nullptr) { return false; }
@@ -342,7 +342,7 @@ class Mailbox {
     --open_;
     return true;
   }
-  /// Until the last one has ended, here or there: regions that always overlap would be one below the other for ever.
+  /// Runs until the last region has ended on either thread: regions that always overlap would nest ever deeper.
   void end_all() {
     while (end_one(0)) {}
     while (open_ != 0) { std::this_thread::yield(); }
@@ -363,7 +363,7 @@ class Mailbox {
   std::vector<Letter> letters_;
 };
 
-/// One of two threads: the only one that puts work on its stream, so that it knows how long its own regions are.
+/// One of two threads. Only it queues work on its stream, so it knows the length of its own regions.
 class PairThread {
  public:
   PairThread(FakeStream* stream, unsigned number) : stream_(stream), random_(takt_test::test_seed() + number) {}
@@ -438,7 +438,7 @@ class PairThread {
 
 }  // namespace
 
-TEST_CASE("EventBackend: two threads at random, which end each other's regions, lose nothing and tell right times",
+TEST_CASE("EventBackend: two random threads that end each other's regions lose nothing and record correct times",
           "[timed]") {
   INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
   FakeDriver& driver = PairApi::driver();
@@ -477,10 +477,9 @@ namespace {
 
 struct FateTag {};
 
-/// Regions on streams that are captured and destroyed, and come back at the same address, in a context that is reset;
-/// results are
-/// looked for on this thread and on others, with a context and without. Each region has work of a length that its key
-/// tells.
+/// Regions on streams that are captured, destroyed and remade at the same address, in a context that is reset. Results
+/// are polled on this and other threads, with and without a context. Each region's work has a length that its key
+/// determines.
 class FateTest : public RecorderFixture {
  public:
   using Api = FakeApi<FateTag>;
@@ -590,7 +589,7 @@ class FateTest : public RecorderFixture {
       stream = driver_.stream();
     }
   }
-  /// With all its streams.
+  /// Resets the context with all its streams.
   void reset() {
     for (FakeStream*& each : streams_) { destroy(each); }
     driver_.reset(driver_.context());
@@ -613,8 +612,7 @@ class FateTest : public RecorderFixture {
 }  // namespace
 
 TEST_CASE_METHOD(FateTest,
-                 "EventBackend: streams that are captured, destroyed and made again, and contexts that are reset, cost "
-                 "their own spans only") {
+                 "EventBackend: captured, destroyed or remade streams and reset contexts lose only their own spans") {
   INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
   const int count = operations() / 5;
   for (int operation = 0; operation < count; ++operation) { step(); }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-// What is a stream where HIP is the only backend; takt/backends/cuda.hpp must not be included here.
+// Types that count as a stream if HIP is the only backend; takt/backends/cuda.hpp must not be included here.
 #include <takt/backends/hip.hpp>
 #include <takt/takt.hpp>
 
@@ -15,7 +15,7 @@ struct HipStreamArgumentTorchStream {
   operator ihipStream_t*() const { return static_cast<ihipStream_t*>(hip_stream_argument_stream(0x1230)); }
 };
 
-/// A stream of either vendor, as of a library that was built for one: here it is HIP's.
+/// A stream of either vendor, from a library built for one of them, here HIP.
 struct EitherStream {
   operator ihipStream_t*() const noexcept { return static_cast<ihipStream_t*>(hip_stream_argument_stream(0x20)); }
   operator CUstream_st*() const noexcept { return static_cast<CUstream_st*>(hip_stream_argument_stream(0x30)); }
@@ -25,7 +25,7 @@ takt::StreamRef hip_stream_argument_taken(takt::detail::StreamArgument argument)
 
 }  // namespace
 
-TEST_CASE("StreamArgument: nullptr and 0 are the default stream of HIP beside units where they are CUDA's") {
+TEST_CASE("StreamArgument: nullptr and 0 are HIP's default stream, even alongside units that use CUDA's") {
   const takt::StreamRef hip = takt::HipBackend(nullptr).ref();
   CHECK(hip.handle == nullptr);
   CHECK(hip_stream_argument_taken(nullptr) == hip);
@@ -34,7 +34,7 @@ TEST_CASE("StreamArgument: nullptr and 0 are the default stream of HIP beside un
   takt::Scope b(takt::Forward, 0, takt::every(2));
 }
 
-TEST_CASE("StreamArgument: what converts to a hipStream_t is one") {
+TEST_CASE("StreamArgument: accepts types that convert to hipStream_t") {
   const takt::StreamRef hip = takt::HipBackend(static_cast<ihipStream_t*>(hip_stream_argument_stream(0x1230))).ref();
   CHECK(hip_stream_argument_taken(HipStreamArgumentTorchStream{}) == hip);
   CHECK(hip_stream_argument_taken(EitherStream{}).handle == hip_stream_argument_stream(0x20));

@@ -32,7 +32,7 @@ takt::SessionOptions with_space(int records) {
   return options;
 }
 
-/// A Session, and a stream that stands still, whose queue holds no record more than Takt may have in flight.
+/// A Session, and a stopped stream whose queue holds exactly the records that Takt may have in flight.
 template <int Number, int Records>
 struct SpaceFixture {
   struct Tag {};
@@ -56,8 +56,7 @@ struct SpaceFixture {
   }
   takt::PathStats path(const std::string& name) { return takt_test::path_called(session.snapshot(), name); }
   std::uint64_t losses(const std::string& what) { return takt_test::losses_of(session.snapshot(), what); }
-  /// Events that are not free. Those that were given back before they had finished are asked for when others are
-  /// needed.
+  /// Returns the number of events in use. Events returned unfinished are queried when others are needed.
   std::uint32_t out() {
     auto& device = takt::detail::EventDevice<Api>::instance();
     return device.events() - device.free_events();
@@ -75,7 +74,7 @@ struct SpaceFixture {
 }  // namespace
 
 using StillSpace = SpaceFixture<1, 256>;
-TEST_CASE_METHOD(StillSpace, "StreamRoom: a stream that stands still gets 256 records at most, and others go on") {
+TEST_CASE_METHOD(StillSpace, "StreamSpace: a stopped stream gets at most 256 records and other streams continue") {
   FakeStream* const other = driver.stream();
   for (int each = 0; each < 1024; ++each) {
     region(stream);
@@ -83,7 +82,7 @@ TEST_CASE_METHOD(StillSpace, "StreamRoom: a stream that stands still gets 256 re
     driver.run(other, 3);
   }
   CHECK(path("Forward").host.n() == 2048);
-  CHECK(driver.calls(FakeDriver::Call::record) == 224 + 2048);  // an eighth is for the ends of regions around these
+  CHECK(driver.calls(FakeDriver::Call::record) == 224 + 2048);  // an eighth is reserved for ends of enclosing regions
   CHECK(losses("skipped_stream_full") == 1024 - 112);
   CHECK(losses("device_skipped") == 1024 - 112);
   finish();
@@ -95,7 +94,7 @@ TEST_CASE_METHOD(StillSpace, "StreamRoom: a stream that stands still gets 256 re
 }
 
 using NestedSpace = SpaceFixture<2, 64>;
-TEST_CASE_METHOD(NestedSpace, "StreamRoom: the ends of regions find room where begins do not, also of laps") {
+TEST_CASE_METHOD(NestedSpace, "StreamSpace: ends of regions and laps find space after starts no longer do") {
   {
     const takt::Scope batch(takt::Batch, Backend(stream));
     takt::Scope s(takt::Backward, Backend(stream));
@@ -114,7 +113,7 @@ TEST_CASE_METHOD(NestedSpace, "StreamRoom: the ends of regions find room where b
 }
 
 using IdleSpace = SpaceFixture<3, 64>;
-TEST_CASE_METHOD(IdleSpace, "StreamRoom: what a thread that idles has not looked at keeps no other from going on") {
+TEST_CASE_METHOD(IdleSpace, "StreamSpace: results that an idle thread has not polled do not block other threads") {
   std::atomic<bool> filled{false};
   std::atomic<bool> done{false};
   std::thread idle([&] {
@@ -136,7 +135,7 @@ TEST_CASE_METHOD(IdleSpace, "StreamRoom: what a thread that idles has not looked
 }
 
 using RefusedSpace = SpaceFixture<5, 64>;
-TEST_CASE_METHOD(RefusedSpace, "StreamRoom: records that the driver refuses take no room for ever") {
+TEST_CASE_METHOD(RefusedSpace, "StreamSpace: refused records free their space") {
   driver.script(FakeDriver::Call::record, takt::EventStatus::refused, 1000);
   regions(stream, 1000);
   CHECK(losses("skipped_refused") == 1000);
@@ -150,7 +149,7 @@ TEST_CASE_METHOD(RefusedSpace, "StreamRoom: records that the driver refuses take
 }
 
 using ManySpaces = SpaceFixture<6, 64>;
-TEST_CASE_METHOD(ManySpaces, "StreamRoom: on streams beyond those that are followed regions are skipped and counted") {
+TEST_CASE_METHOD(ManySpaces, "StreamSpace: skips and counts regions on streams beyond the maximum") {
   std::vector<FakeStream*> streams;
   for (int each = 0; each < 1500; ++each) {
     streams.push_back(driver.stream());
@@ -176,7 +175,7 @@ TEST_CASE_METHOD(ManySpaces, "StreamRoom: on streams beyond those that are follo
 }
 
 using ThreadsSpace = SpaceFixture<7, 64>;
-TEST_CASE_METHOD(ThreadsSpace, "StreamRoom: threads at ten times the bound never pass it, and lose nothing uncounted") {
+TEST_CASE_METHOD(ThreadsSpace, "StreamSpace: threads at ten times the limit never exceed it and count every loss") {
   FakeStream* const stuck = driver.stream();
   std::atomic<bool> stop{false};
   std::thread device([&] {

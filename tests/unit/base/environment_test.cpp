@@ -26,14 +26,14 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// All variables that there are, as they are listed to who has one that is none.
+/// The list of all variables, as shown for an unknown one.
 const std::string kKnown =
     "TAKT_CLOCK TAKT_CONNECT_MS TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_RECORDS TAKT_HTML "
     "TAKT_JOURNAL TAKT_JOURNAL_MB TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_PROFILER_RANK TAKT_RANK "
     "TAKT_RANKS TAKT_RUN_ID TAKT_SAMPLE_MS TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS "
     "TAKT_TRIALS TAKT_TRIALS_GO_ON TAKT_TRIALS_SECONDS TAKT_TRIALS_STEPS TAKT_UNCAUGHT TAKT_WARMUP TAKT_WORLD_SIZE";
 
-/// Everything that a variable can set, in one line.
+/// Returns all options that a variable can set, in one line.
 std::string spell(const SessionOptions& o) {
   const std::vector<long long> numbers = {o.files,
                                           o.table,
@@ -60,7 +60,7 @@ std::string spell(const SessionOptions& o) {
   return text;
 }
 
-/// The lines that one value of one variable draws.
+/// Returns the warnings for one value of a variable.
 Lines complaints(const char* name, const std::string& value) {
   const ScopedEnvironment environment({{name, value}});
   const CaughtErrors caught;
@@ -71,7 +71,7 @@ Lines complaints(const char* name, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("an environment without variables leaves the defaults and says nothing") {
+TEST_CASE("an environment without variables keeps the defaults and causes no warning") {
   const ScopedEnvironment environment;
   const CaughtErrors caught;
   CHECK(spell(SessionOptions::from_env()) ==
@@ -82,7 +82,7 @@ TEST_CASE("an environment without variables leaves the defaults and says nothing
   CHECK(caught.text().empty());
 }
 
-TEST_CASE("each variable sets its twin in code and nothing else") {
+TEST_CASE("each variable sets only its corresponding option") {
   struct Case {
     const char* name;
     const char* value;
@@ -123,7 +123,7 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
   }
 }
 
-TEST_CASE("recording can be disabled and the clock chosen before there is a Session") {
+TEST_CASE("variables disable recording and choose the clock before a Session exists") {
   const CaughtErrors caught;
   {
     const ScopedEnvironment environment({{"TAKT_DISABLE", "1"}, {"TAKT_CLOCK", "tsc"}});
@@ -140,7 +140,7 @@ TEST_CASE("recording can be disabled and the clock chosen before there is a Sess
   CHECK(caught.text().empty());
 }
 
-TEST_CASE("a profiler window is for one rank or for all") {
+TEST_CASE("a profiler window applies to one rank or to all") {
   for (const auto& [value, rank] : {std::pair("0", 0), std::pair("7", 7), std::pair("all", detail::kAllRanks)}) {
     const ScopedEnvironment environment({{"TAKT_PROFILER_RANK", value}});
     const CaughtErrors caught;
@@ -149,7 +149,7 @@ TEST_CASE("a profiler window is for one rank or for all") {
   }
 }
 
-TEST_CASE("a switch understands the usual words in any case") {
+TEST_CASE("a switch accepts the usual words in any case") {
   for (const char* const word : {"1", "true", "ON", "Yes"}) {
     const ScopedEnvironment environment({{"TAKT_TRACE", word}});
     CHECK(SessionOptions::from_env().trace);
@@ -160,7 +160,7 @@ TEST_CASE("a switch understands the usual words in any case") {
   }
 }
 
-TEST_CASE("a value that is not understood is reported with the values that are, and the default kept") {
+TEST_CASE("an invalid value is reported with the valid ones and the default is kept") {
   const std::vector<std::pair<std::pair<const char*, const char*>, std::vector<std::string>>> cases = {
       {{"TAKT_EXIT_MS", "abc"}, {"TAKT_EXIT_MS=abc", "0", "2000"}},
       {{"TAKT_EXIT_MS", "-1"}, {"TAKT_EXIT_MS=-1", "0", "2000"}},
@@ -193,7 +193,7 @@ TEST_CASE("a value that is not understood is reported with the values that are, 
   }
 }
 
-TEST_CASE("the ends of a range are in it") {
+TEST_CASE("a range includes its ends") {
   const ScopedEnvironment environment({{"TAKT_MEMORY_MB", "1048576"},
                                        {"TAKT_RANK", "2147483646"},
                                        {"TAKT_WORLD_SIZE", "2147483647"},
@@ -220,14 +220,14 @@ TEST_CASE("an empty value counts as unset") {
   }
 }
 
-TEST_CASE("each variable is complained about, once") {
+TEST_CASE("each variable causes at most one warning") {
   const ScopedEnvironment environment({{"TAKT_EXIT_MS", "abc"}, {"TAKT_WARMUP", "abc"}, {"TAKT_CLOK", "tsc"}});
   const CaughtErrors caught;
   for (int session = 0; session < 3; ++session) { SessionOptions::from_env(); }
   CHECK(caught.lines().size() == 3);
 }
 
-TEST_CASE("a variable that does not exist is named with the nearest that does, without its value") {
+TEST_CASE("an unknown variable is reported with the nearest known name but without its value") {
   const auto complaint = [](const char* name, const char* value) {
     const Lines reported = complaints(name, value);
     CHECK(reported.size() == 1);
@@ -243,7 +243,7 @@ TEST_CASE("a variable that does not exist is named with the nearest that does, w
   CHECK(complaints("TAKTICS", "1").empty());
 }
 
-TEST_CASE("variables of the build, the benchmarks and the examples are left alone") {
+TEST_CASE("variables of the build, the benchmarks and the examples are ignored") {
   for (const char* const name :
        {"TAKT_GPU_ARCH", "TAKT_WITH_CUDA", "TAKT_ENABLED", "TAKT_BENCH_N", "TAKT_BENCHMARKS", "TAKT_EXAMPLE_STEPS"}) {
     CHECK(complaints(name, "1").empty());
@@ -251,7 +251,7 @@ TEST_CASE("variables of the build, the benchmarks and the examples are left alon
   CHECK(complaints("TAKT_ENABLED_", "1").size() == 1);
 }
 
-TEST_CASE("many unknown variables are one line, and long names and values a bounded one") {
+TEST_CASE("many unknown variables share one line, and long names and values are cut") {
   ScopedEnvironment environment;
   for (int index = 0; index < 20; ++index) { environment.set(("TAKT_NO_" + std::to_string(index)).c_str(), "1"); }
   environment.set(("TAKT_AA" + std::string(100'000, 'A')).c_str(), "1");
@@ -263,7 +263,7 @@ TEST_CASE("many unknown variables are one line, and long names and values a boun
   CHECK(mentions(caught.lines()[1], {"TAKT_" + std::string(59, 'A'), "TAKT_NO_0", "13", "TAKT_CLOCK"}));
 }
 
-TEST_CASE("no environment at all is an empty one") {
+TEST_CASE("a null environment counts as empty") {
   const ScopedEnvironment environment;
   const CaughtErrors caught;
   ::clearenv();

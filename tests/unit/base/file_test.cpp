@@ -25,7 +25,7 @@ using takt_test::contains;
 using takt_test::mentions;
 using takt_test::Scratch;
 
-TEST_CASE("directories are 0700 and files 0600 whatever the umask") {
+TEST_CASE("directories have mode 0700 and files 0600 under any umask") {
   const Scratch scratch;
   const mode_t mask = GENERATE(mode_t{0000}, mode_t{0022}, mode_t{0777});
   const int failed = takt_test::in_child([&] {
@@ -58,12 +58,12 @@ TEST_CASE("a directory keeps the set-group-id bit it inherits") {
   CHECK(takt_test::mode_of(scratch.path("project/run")) == 02700);
 }
 
-TEST_CASE("a directory for which there was no descriptor says so for its files") {
+TEST_CASE("a directory opened without a free descriptor reports that for its files") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("inner").c_str(), 0700) == 0);
   const int failed = takt_test::in_child([&] {
     const takt::detail::DirectoryFiles outer(scratch.path(""));
-    // It is open. UndefinedBehaviorSanitizer checks a class by a pipe, so each is checked before descriptors run out.
+    // UndefinedBehaviorSanitizer uses a pipe to check a class, so use each class before descriptors run out.
     if (outer.may_exist("none") || outer.path("none").empty()) { return 1; }
     rlimit before{};
     if (getrlimit(RLIMIT_NOFILE, &before) != 0) { return 2; }
@@ -79,7 +79,7 @@ TEST_CASE("a directory for which there was no descriptor says so for its files")
   CHECK(mentions(takt::detail::reason_of(EMFILE), {"ulimit -n"}));
 }
 
-TEST_CASE("a directory that is there already is taken as it is") {
+TEST_CASE("an existing directory keeps its mode and contents") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("there").c_str(), 0755) == 0);
   REQUIRE(chmod(scratch.path("there").c_str(), 0755) == 0);
@@ -89,7 +89,7 @@ TEST_CASE("a directory that is there already is taken as it is") {
   CHECK(takt_test::mode_of(scratch.path("there")) == 0755);
 }
 
-TEST_CASE("a symbolic link in the place of the last directory is refused, one among its parents is followed") {
+TEST_CASE("a symbolic link is refused as the last directory but followed among its parents") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("target").c_str(), 0700) == 0);
   REQUIRE(symlink(scratch.path("target").c_str(), scratch.path("link").c_str()) == 0);
@@ -101,7 +101,7 @@ TEST_CASE("a symbolic link in the place of the last directory is refused, one am
   CHECK(takt_test::exists(scratch.path("target/below")));
 }
 
-TEST_CASE("an error names the path, the reason and the cure") {
+TEST_CASE("an error names the path, the reason and the remedy") {
   const Scratch scratch;
   takt_test::write_text(scratch.path("file"), "");
   std::string error;
@@ -116,7 +116,7 @@ TEST_CASE("an error names the path, the reason and the cure") {
   CHECK_FALSE(file.flush());
 }
 
-TEST_CASE("a file has its name only when it is whole") {
+TEST_CASE("a file gets its name only when it is complete") {
   const Scratch scratch;
   const std::string name = scratch.path("file");
   takt_test::write_text(name, "of the run before");
@@ -134,7 +134,7 @@ TEST_CASE("a file has its name only when it is whole") {
   CHECK_FALSE(takt_test::exists(name + ".part"));
 }
 
-TEST_CASE("a file that is not committed leaves what was written in its .part") {
+TEST_CASE("an uncommitted file leaves its data in its .part") {
   const Scratch scratch;
   {
     WholeFile file;
@@ -145,7 +145,7 @@ TEST_CASE("a file that is not committed leaves what was written in its .part") {
   CHECK_FALSE(takt_test::exists(scratch.path("file")));
 }
 
-TEST_CASE("the .part of a killed run is set aside, not overwritten") {
+TEST_CASE("the .part of a killed run is renamed, not overwritten") {
   const Scratch scratch;
   takt_test::write_text(scratch.path("file.part"), "of a killed run");
   WholeFile file;
@@ -156,7 +156,7 @@ TEST_CASE("the .part of a killed run is set aside, not overwritten") {
   CHECK(takt_test::read_text(scratch.path("file")) == "new");
 }
 
-TEST_CASE("a planted symbolic link is not written through") {
+TEST_CASE("a planted symbolic link is not followed for writing") {
   const Scratch scratch;
   takt_test::write_text(scratch.path("victim"), "precious");
   REQUIRE(symlink(scratch.path("victim").c_str(), scratch.path("file.part").c_str()) == 0);
@@ -174,7 +174,7 @@ TEST_CASE("a planted symbolic link is not written through") {
   CHECK(takt_test::read_text(scratch.path("other")) == "mine");
 }
 
-TEST_CASE("a .part that somebody exchanged does not get the file's name") {
+TEST_CASE("a replaced .part does not get the file's name") {
   const Scratch scratch;
   WholeFile file;
   REQUIRE(file.open(scratch.path("file")));
@@ -186,7 +186,7 @@ TEST_CASE("a .part that somebody exchanged does not get the file's name") {
   CHECK_FALSE(takt_test::exists(scratch.path("file")));
 }
 
-TEST_CASE("after a full disk the file goes on at the byte where it stopped") {
+TEST_CASE("after a full disk a file continues at the byte where it stopped") {
   const Scratch scratch;
   const int failed = takt_test::in_child([&] {
     WholeFile file;
@@ -202,7 +202,7 @@ TEST_CASE("after a full disk the file goes on at the byte where it stopped") {
   CHECK(takt_test::read_text(scratch.path("file")) == "0123456789abc");
 }
 
-TEST_CASE("a file is read from an offset, up to as much as wanted") {
+TEST_CASE("a file is read from an offset, up to a given length") {
   const Scratch scratch;
   takt_test::write_text(scratch.path("file"), "0123456789");
   std::string text = "x";
@@ -214,7 +214,7 @@ TEST_CASE("a file is read from an offset, up to as much as wanted") {
   CHECK(text == "x23489");
 }
 
-TEST_CASE("what is no file is not read") {
+TEST_CASE("only regular files are read") {
   const Scratch scratch;
   takt_test::write_text(scratch.path("file"), "0123456789");
   REQUIRE(mkfifo(scratch.path("pipe").c_str(), 0600) == 0);
@@ -227,7 +227,7 @@ TEST_CASE("what is no file is not read") {
   CHECK(takt::detail::may_exist(scratch.path(name)) == (std::string(name) != "none"));
 }
 
-TEST_CASE("a file whose number the program has taken for its own goes on under another one, and leaves that alone") {
+TEST_CASE("a file whose descriptor the program reused continues on a new one and leaves the program's file alone") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   const std::string text(100'000, 'x');
@@ -249,7 +249,7 @@ TEST_CASE("a file whose number the program has taken for its own goes on under a
   ::close(numbers[0]);
 }
 
-TEST_CASE("a file that was taken away while the program had its number is not written to under its name") {
+TEST_CASE("a file removed while the program had its descriptor is not written to under its name") {
   const Scratch scratch;
   WholeFile file;
   REQUIRE(file.open(scratch.path("file")));
@@ -261,7 +261,7 @@ TEST_CASE("a file that was taken away while the program had its number is not wr
   CHECK(takt_test::read_text(scratch.path("file.part")) == "theirs");
 }
 
-TEST_CASE("no file gets the number of a standard stream") {
+TEST_CASE("no file gets the descriptor of a standard stream") {
   const Scratch scratch;
   const int failed = takt_test::in_child([&] {
     for (int number = 0; number < 3; ++number) { ::close(number); }
@@ -274,7 +274,7 @@ TEST_CASE("no file gets the number of a standard stream") {
   CHECK(takt_test::read_text(scratch.path("file")) == "mine");
 }
 
-TEST_CASE("in a directory of others only files are opened, by the names of its entries") {
+TEST_CASE("in a directory of other users only files are opened, by entry name") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("run").c_str(), 0700) == 0);
   takt_test::write_text(scratch.path("secret"), "secret");
@@ -286,7 +286,7 @@ TEST_CASE("in a directory of others only files are opened, by the names of its e
   const takt::detail::DirectoryFiles files(scratch.path("run"));
   REQUIRE(files.is_open());
   REQUIRE(rename(scratch.path("run").c_str(), scratch.path("moved").c_str()) == 0);
-  REQUIRE(symlink(".", scratch.path("run").c_str()) == 0);  // from now on its path leads somewhere else
+  REQUIRE(symlink(".", scratch.path("run").c_str()) == 0);  // the path now leads elsewhere
   const auto fails_with = [&](const std::string& name) {
     std::string text;
     errno = 0;
@@ -316,7 +316,7 @@ TEST_CASE("in a directory of others only files are opened, by the names of its e
   CHECK(takt_test::read_text(scratch.path("secret")) == "secret");
 }
 
-TEST_CASE("a directory whose number the program has taken for its own is opened again, if it is the same") {
+TEST_CASE("a directory whose descriptor the program reused is reopened if it is still the same one") {
   const Scratch scratch;
   REQUIRE(mkdir(scratch.path("run").c_str(), 0700) == 0);
   takt_test::write_text(scratch.path("run/file"), "right");

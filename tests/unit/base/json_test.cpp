@@ -15,7 +15,7 @@
 using takt::detail::Json;
 using takt::detail::JsonText;
 
-TEST_CASE("JSON: what is read is of one kind, and of others it is nothing") {
+TEST_CASE("JSON: a value has one kind and is empty when read as another") {
   const Json json = Json::parse(R"({"flag":true,"text":"a","real":1.5,"count":7,"below":-7,"none":null,"list":[1,2]})");
   CHECK(json.is_object());
   CHECK(json.size() == 7);
@@ -39,12 +39,12 @@ TEST_CASE("JSON: what is read is of one kind, and of others it is nothing") {
   CHECK(json.member("list").member("flag").is_null());
 }
 
-TEST_CASE("JSON: a member outlives the document that it was taken from") {
+TEST_CASE("JSON: a member outlives its document") {
   const auto taken = [] { return Json::parse(R"({"a":{"b":["long enough to take memory of its own"]}})").member("a"); };
   CHECK(taken().at("/b/0").text() == "long enough to take memory of its own");
 }
 
-TEST_CASE("JSON: a pointer to what is not there points to nothing") {
+TEST_CASE("JSON: a pointer to a missing value is empty") {
   const Json json = Json::parse(R"({"a":[{"b":1}]})");
   CHECK(json.at("/a/0/b").count() == 1);
   CHECK(json.at("").is_object());
@@ -55,7 +55,7 @@ TEST_CASE("JSON: a pointer to what is not there points to nothing") {
   CHECK(Json().at("/a").is_null());
 }
 
-TEST_CASE("JSON: what is no JSON is nothing") {
+TEST_CASE("JSON: invalid text gives no value") {
   for (const char* const text : {"", "{", "[1,]", "nul", "{\"a\":1}x", "\"\xff\""}) {
     INFO(text);
     CHECK(Json::parse(text).is_null());
@@ -64,7 +64,7 @@ TEST_CASE("JSON: what is no JSON is nothing") {
   }
 }
 
-TEST_CASE("JSON: a number beyond 64 bits with a sign is at its bound") {
+TEST_CASE("JSON: numbers beyond signed 64 bits are clamped") {
   const Json json = Json::parse("[18446744073709551615,-9223372036854775808,1e30]");
   CHECK(json.element(0).integer() == std::numeric_limits<std::int64_t>::max());
   CHECK(json.element(0).count() == std::numeric_limits<std::uint64_t>::max());
@@ -73,14 +73,14 @@ TEST_CASE("JSON: a number beyond 64 bits with a sign is at its bound") {
   CHECK(json.element(2).number() == 1e30);
 }
 
-TEST_CASE("JSON: a key of the elements of a list can be left out") {
+TEST_CASE("JSON: the key of list elements can be omitted") {
   const Json json = Json::parse(R"({"runs":1,"list":[{"runs":[1,2],"a":{"runs":3}}]})", "runs");
   CHECK(json.has("runs"));
   CHECK_FALSE(json.at("/list/0").has("runs"));
   CHECK(json.at("/list/0/a/runs").count() == 3);
 }
 
-TEST_CASE("JSON: lists and maps are arrays and objects") {
+TEST_CASE("JSON: writes lists as arrays and maps as objects") {
   CHECK(JsonText(std::vector<std::string>{"a", "b"}).text() == R"(["a","b"])");
   CHECK(JsonText(std::array<double, 2>{0.5, 1}).text() == "[0.5,1.0]");
   CHECK(JsonText(std::map<std::string, std::string>{{"b", "1"}, {"a", "2"}}).text() == R"({"a":"2","b":"1"})");
@@ -88,13 +88,13 @@ TEST_CASE("JSON: lists and maps are arrays and objects") {
   CHECK(document.text() == R"({"list":[1,2],"pair":["a","b"],"none":null})");
 }
 
-TEST_CASE("JSON: what was written already takes further members") {
+TEST_CASE("JSON: adds members to an object already written") {
   JsonText json = JsonText::raw("{\n\"a\": 1\n}\n");
   json.add("b", true);
   CHECK(json.indented() == "{\n \"a\": 1,\n \"b\": true\n}");
 }
 
-TEST_CASE("JSON: indented it keeps the order and the values") {
+TEST_CASE("JSON: indentation keeps order and values") {
   const JsonText json = {{"z", JsonText::raw(R"([1, {"a\"]":9071e4}])")},
                          {"a", JsonText::object()},
                          {"b", JsonText::array()},

@@ -12,7 +12,7 @@
 
 using takt::detail::JsonText;
 
-TEST_CASE("JSON: a number of so many digits takes few characters") {
+TEST_CASE("JSON: a rounded number takes few characters") {
   const auto text = [](double number, int digits) { return JsonText::rounded(number, digits).text(); };
   CHECK(text(0, 4) == "0");
   CHECK(text(-0.0, 4) == "0");
@@ -27,7 +27,7 @@ TEST_CASE("JSON: a number of so many digits takes few characters") {
   CHECK(text(7, 1) == "7");
 }
 
-TEST_CASE("JSON: a number of so many digits is the nearest one") {
+TEST_CASE("JSON: a rounded number is the nearest one with that many digits") {
   takt_test::Random random(takt_test::test_seed());
   for (int at = 0; at < 2000; ++at) {
     const double number = (random.uniform() - 0.5) * std::pow(10, static_cast<double>(random.below(600)) - 300);

@@ -13,7 +13,7 @@ using takt::detail::walk_json;
 
 namespace {
 
-/// "<where>|<name>=<value>" of each stop.
+/// Returns "<path>|<name>=<value>" for each stop.
 std::vector<std::string> stops_of(const std::string& text, bool& read) {
   std::vector<std::string> stops;
   read = walk_json(text, [&](const JsonStop& stop) {
@@ -45,7 +45,7 @@ std::vector<std::string> stops_of(const std::string& text, bool& read) {
 
 }  // namespace
 
-TEST_CASE("JSON is walked in order, and each value is told with its place") {
+TEST_CASE("JSON walk: visits values in order, each with its path") {
   bool read = false;
   CHECK(stops_of(R"({"a":{"b/c":[1,-2,[true,null]],"d":"x"},"e":{},"f":0.5})", read) ==
         std::vector<std::string>{"|={", "|a={", "/a|b/c=[", "/a/b~1c|0=1", "/a/b~1c|1=-2", "/a/b~1c|2=[",
@@ -58,7 +58,7 @@ TEST_CASE("JSON is walked in order, and each value is told with its place") {
         std::vector<std::string>{"|=" + std::to_string(std::numeric_limits<std::int64_t>::max())});
 }
 
-TEST_CASE("JSON that is none is said to be none") {
+TEST_CASE("JSON walk: rejects text that is not JSON") {
   for (const char* const text : {"", "{", "{\"a\":NaN}", "<html>", "{} {}", "[1,]", "\"\xFF\""}) {
     bool read = true;
     stops_of(text, read);

@@ -33,13 +33,13 @@ constexpr std::int64_t kMinute = std::int64_t{60} * 1'000'000'000;
 using Lines = std::vector<std::string>;
 using takt_test::mentions;
 
-/// Runs when the destructors of static objects have run.
+/// Set to report an error after the destructors of static objects.
 bool g_report_at_the_end = false;
 [[gnu::destructor]] void report_at_the_end() {
   if (g_report_at_the_end) { report_error("late", "told late"); }
 }
 
-/// stderr goes into a pipe that keeps writes apart.
+/// Redirects stderr into a pipe that keeps writes separate.
 class CaughtStderr {
  public:
   CaughtStderr() : before_(::dup(STDERR_FILENO)) {
@@ -71,19 +71,19 @@ class CaughtStderr {
 
 }  // namespace
 
-TEST_CASE("Error says what it was given") {
+TEST_CASE("Error keeps the message it was given") {
   try {
     throw Error("there is a Session");
   } catch (const std::exception& error) { CHECK(std::string(error.what()) == "there is a Session"); }
 }
 
-TEST_CASE("without a handler a fault is one line and one write on stderr") {
+TEST_CASE("without a handler an error is one line and one write on stderr") {
   CaughtStderr caught;
   report_error("disk", "no space left");
   CHECK(caught.writes() == Lines{"takt: no space left\n"});
 }
 
-TEST_CASE("a cause speaks once in five minutes, and then says how many lines were held back") {
+TEST_CASE("a cause reports once in five minutes, then with the number of suppressed lines") {
   CaughtErrors caught;
   report_error_at("disk", "first", 0);
   report_error_at("disk", "second", 1);
@@ -96,14 +96,14 @@ TEST_CASE("a cause speaks once in five minutes, and then says how many lines wer
   CHECK(caught.lines()[2] == "fifth");
 }
 
-TEST_CASE("causes do not silence each other") {
+TEST_CASE("causes do not suppress each other") {
   CaughtErrors caught;
   report_error_at("disk", "a", 0);
   report_error_at("network", "b", 0);
   CHECK(caught.lines() == Lines{"a", "b"});
 }
 
-TEST_CASE("causes beyond the 64th share one") {
+TEST_CASE("causes beyond the 64th share one limit") {
   CaughtErrors caught;
   for (int cause = 0; cause < 1000; ++cause) { report_error_at("cause " + std::to_string(cause), "x", 0); }
   CHECK(caught.lines().size() == 65);
@@ -111,7 +111,7 @@ TEST_CASE("causes beyond the 64th share one") {
   CHECK(mentions(caught.lines().back(), {"late", "935"}));
 }
 
-TEST_CASE("what is told once stays told") {
+TEST_CASE("a once-only error is never reported again") {
   CaughtErrors caught;
   report_error_once("environment", "first");
   report_error_once("environment", "second");
@@ -119,7 +119,7 @@ TEST_CASE("what is told once stays told") {
   CHECK(caught.lines() == Lines{"first"});
 }
 
-TEST_CASE("a cause that speaks once does not silence for ever those that share its place") {
+TEST_CASE("a once-only cause does not suppress others that share its limit") {
   CaughtErrors caught;
   for (int cause = 0; cause < 64; ++cause) { report_error_at("cause " + std::to_string(cause), "x", 0); }
   report_error_once("once", "shared");
@@ -127,13 +127,13 @@ TEST_CASE("a cause that speaks once does not silence for ever those that share i
   CHECK(caught.lines().back() == "later");
 }
 
-TEST_CASE("a line stays one line") {
+TEST_CASE("an error stays on one line") {
   CaughtErrors caught;
   report_error("server", "a\nb\r\tc\x1b[2Jd\x7f\xC3\xBC");
   CHECK(caught.lines() == Lines{"a b  c [2Jd \xC3\xBC"});
 }
 
-TEST_CASE("a line shows what is in it: no control of two bytes, no mark of direction, nothing but UTF-8") {
+TEST_CASE("an error line shows control characters, direction marks and invalid UTF-8 safely") {
   CaughtErrors caught;
   report_error("server",
                "a\xC2\x9B"
@@ -142,7 +142,7 @@ TEST_CASE("a line shows what is in it: no control of two bytes, no mark of direc
   CHECK(caught.lines() == Lines{"a?31mb?c\xEF\xBF\xBD"});
 }
 
-TEST_CASE("a long line is cut between characters and still says what was held back") {
+TEST_CASE("a long line is cut between characters and keeps the number of suppressed lines") {
   CaughtErrors caught;
   std::string text(2047, 'x');
   text += "\xC3\xBC and more";
@@ -155,7 +155,7 @@ TEST_CASE("a long line is cut between characters and still says what was held ba
   CHECK(mentions(caught.lines()[1].substr(2047), {"1"}));
 }
 
-TEST_CASE("a handler that throws is contained, and its line goes to stderr") {
+TEST_CASE("a handler that throws is contained and its line goes to stderr") {
   CaughtStderr caught;
   set_error_handler([](const char*, void*) { throw std::runtime_error("handler"); });
   report_error("disk", "no space left");
@@ -181,7 +181,7 @@ TEST_CASE("handler and context are replaced together, and nullptr restores the d
   CHECK(caught.writes() == Lines{"takt: 4\n"});
 }
 
-TEST_CASE("a handler may report a fault itself") {
+TEST_CASE("a handler may report an error itself") {
   detail::forget_errors();
   std::string reported;
   set_error_handler(
@@ -195,7 +195,7 @@ TEST_CASE("a handler may report a fault itself") {
   CHECK(reported == "[outer][inner]");
 }
 
-TEST_CASE("errno is kept") {
+TEST_CASE("reporting an error keeps errno") {
   CaughtStderr caught;
   set_error_handler([](const char*, void*) { errno = EDOM; });
   errno = ENOSPC;
@@ -204,7 +204,7 @@ TEST_CASE("errno is kept") {
   set_error_handler(nullptr);
 }
 
-TEST_CASE("of threads that report at the same time one speaks, and every other line is counted") {
+TEST_CASE("concurrent errors: one is printed, the others are counted") {
   constexpr int kThreads = 2;
   constexpr int kRounds = 20'000;
   static std::atomic<std::uint64_t> spoken{0};
@@ -235,7 +235,7 @@ TEST_CASE("of threads that report at the same time one speaks, and every other l
   CHECK(held_back == (kThreads - 1) * kRounds);
 }
 
-TEST_CASE("a child reports although threads of the parent were reporting when it was forked", "[timed]") {
+TEST_CASE("a child reports errors even if parent threads were reporting at the fork", "[timed]") {
   CaughtErrors caught;
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -263,7 +263,7 @@ TEST_CASE("a child reports although threads of the parent were reporting when it
   for (std::thread& thread : threads) { thread.join(); }
 }
 
-TEST_CASE("lines held back before a fork are told by the parent alone") {
+TEST_CASE("only the parent reports lines suppressed before a fork") {
   CaughtErrors caught;
   report_error_at("disk", "x", 0);
   report_error_at("disk", "x", 1);
@@ -277,7 +277,7 @@ TEST_CASE("lines held back before a fork are told by the parent alone") {
   CHECK(mentions(caught.lines().back(), {"parent", "1"}));
 }
 
-TEST_CASE("a stderr that nobody reads does not end the program") {
+TEST_CASE("a stderr pipe without a reader does not end the program") {
   detail::forget_errors();
   Child child([] {
     int ends[2];
@@ -297,7 +297,7 @@ TEST_CASE("a stderr that nobody reads does not end the program") {
   CHECK(child.wait() == 0);
 }
 
-TEST_CASE("a stderr that takes nothing does not hold up the program", "[timed]") {
+TEST_CASE("a full stderr pipe does not block the program", "[timed]") {
   detail::forget_errors();
   Child child([] {
     int ends[2];
@@ -328,7 +328,7 @@ TEST_CASE("a stderr file at its size limit does not end the program") {
   CHECK(child.result() == "alive");
 }
 
-TEST_CASE("a fault after static destruction is told") {
+TEST_CASE("an error after static destruction is reported") {
   detail::forget_errors();
   int ends[2];
   REQUIRE(::pipe(ends) == 0);

@@ -13,7 +13,7 @@
 using namespace takt::detail;
 using Wrapped = std::vector<std::string>;
 
-TEST_CASE("times have three digits and change unit where they would have four") {
+TEST_CASE("times have three digits and change unit before a fourth") {
   CHECK(human_time(0) == "0 ns");
   CHECK(human_time(7) == "7 ns");
   CHECK(human_time(45.31) == "45.3 ns");
@@ -40,7 +40,7 @@ TEST_CASE("counts are exact below a million") {
   CHECK(human_count(std::numeric_limits<std::uint64_t>::max()) == "18.4 E");
 }
 
-TEST_CASE("rates, bytes and shares are short and do not round to nothing") {
+TEST_CASE("rates, bytes and shares are short and never round to zero") {
   CHECK(human_rate(0.5) == "0.50");
   CHECK(human_rate(12.34) == "12.3");
   CHECK(human_rate(99.96) == "100");
@@ -56,7 +56,7 @@ TEST_CASE("rates, bytes and shares are short and do not round to nothing") {
   CHECK(percent(1, 0) == "-");
 }
 
-TEST_CASE("text for a terminal holds no control characters and is UTF-8") {
+TEST_CASE("text for a terminal contains no control characters and is UTF-8") {
   CHECK(printable("plain \xC3\xA9 \xE6\x97\xA5 \xF0\x9F\x98\x80") == "plain \xC3\xA9 \xE6\x97\xA5 \xF0\x9F\x98\x80");
   CHECK(printable("a\x1b[2Jb\nc\x7f") == "a?[2Jb?c?");
   CHECK(printable("C1 \xC2\x9B, not \xC2\xA0") == "C1 ?, not \xC2\xA0");
@@ -64,7 +64,7 @@ TEST_CASE("text for a terminal holds no control characters and is UTF-8") {
   CHECK(printable(bad + "x") == "\xEF\xBF\xBDx");
 }
 
-TEST_CASE("text for a terminal holds nothing that turns the order of what is shown, or that shows as nothing") {
+TEST_CASE("text for a terminal contains no bidirectional controls and no invisible characters") {
   const std::string unseen = GENERATE("\xE2\x80\xAE", "\xE2\x80\xAA", "\xE2\x81\xA6", "\xE2\x81\xA9", "\xE2\x80\x8B",
                                       "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8", "\xE2\x80\xA9", "\xD8\x9C",
                                       "\xC2\xAD", "\xEF\xBB\xBF", "\xE2\x81\xA0", "\xE3\x85\xA4", "\xF3\xA0\x80\x81");
@@ -72,13 +72,13 @@ TEST_CASE("text for a terminal holds nothing that turns the order of what is sho
   CHECK(printable_lines("a" + unseen + "\nb" + unseen + "\n") == "a?\nb?\n");
 }
 
-TEST_CASE("JSON for a terminal means the same and holds nothing that commands it") {
+TEST_CASE("terminal-safe JSON escapes control sequences and keeps its value") {
   CHECK(printable_json("{\"a\": \"\xE2\x80\xAE \xC2\x9B \x7F \xF3\xA0\x80\x81 \xC3\xA9\",\n 1}") ==
         "{\"a\": \"\\u202e \\u009b \\u007f \\udb40\\udc01 \xC3\xA9\",\n 1}");
-  CHECK(printable_json("\xE2\x80\x90 \xE2\x80\xA7") == "\xE2\x80\x90 \xE2\x80\xA7");  // beside those
+  CHECK(printable_json("\xE2\x80\x90 \xE2\x80\xA7") == "\xE2\x80\x90 \xE2\x80\xA7");  // neighbours of these
 }
 
-TEST_CASE("malformed sequences do not hide what follows them") {
+TEST_CASE("malformed sequences do not hide the text after them") {
   const std::string replaced = "\xEF\xBF\xBD";
   CHECK(printable("\xE0\x80\x80") == replaced + replaced + replaced);                 // overlong
   CHECK(printable("\xED\xA0\x80") == replaced + replaced + replaced);                 // a surrogate
@@ -90,10 +90,10 @@ TEST_CASE("malformed sequences do not hide what follows them") {
 
 TEST_CASE("text is cut between code points, with an ellipsis") {
   const std::string text = "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E";
-  CHECK(columns_of(text) == 6);  // wide ones
+  CHECK(columns_of(text) == 6);  // wide characters
   CHECK(fit(text, 6) == text);
   CHECK(fit(text, 5) == "\xE6\x97\xA5\xE2\x80\xA6\xE8\xAA\x9E");
-  CHECK(fit(text, 3) == "\xE2\x80\xA6");  // no half of one
+  CHECK(fit(text, 3) == "\xE2\x80\xA6");  // never half a character
   CHECK(fit("encoder.layers.10.attention", 12) == "encode\xE2\x80\xA6ntion");
   CHECK(fit("encoder.layers.10.attention", 11) == "encod\xE2\x80\xA6ntion");
   CHECK(fit(text, 1) == "\xE2\x80\xA6");
@@ -101,10 +101,10 @@ TEST_CASE("text is cut between code points, with an ellipsis") {
   CHECK(fit_end(text, 4) == "\xE2\x80\xA6\xE8\xAA\x9E");
 }
 
-TEST_CASE("text takes as many columns as a terminal gives it") {
+TEST_CASE("column counts match those of a terminal") {
   CHECK(columns_of("") == 0);
-  CHECK(columns_of("\xC3\xA9") == 1);                  // e with an acute accent, one code point
-  CHECK(columns_of("e\xCC\x81") == 1);                 // the same, two
+  CHECK(columns_of("\xC3\xA9") == 1);                  // e with an acute accent, as one code point
+  CHECK(columns_of("e\xCC\x81") == 1);                 // the same as two
   CHECK(columns_of("\xED\x95\x9C\xEF\xBC\xA1") == 4);  // Hangul, and a wide A
   CHECK(columns_of("\xF0\x9F\x9A\x80") == 2);          // a rocket
   CHECK(columns_of("\xF0\xA0\x80\x80") == 2);          // an ideograph beyond U+FFFF
@@ -113,10 +113,10 @@ TEST_CASE("text takes as many columns as a terminal gives it") {
       "e\xCC\x81"
       "e\xCC\x81"
       "e\xCC\x81";
-  CHECK(fit(accents, 2) == "e\xCC\x81\xE2\x80\xA6");  // a mark stays with its letter
+  CHECK(fit(accents, 2) == "e\xCC\x81\xE2\x80\xA6");  // a combining mark stays with its letter
 }
 
-TEST_CASE("lines break at spaces, never between a number and its unit, and inside words that are too long") {
+TEST_CASE("lines break at spaces, inside words only if these are too long, and never before a unit") {
   CHECK(wrap("", 10) == Wrapped{""});
   CHECK(wrap("exactly 10", 10) == Wrapped{"exactly 10"});
   CHECK(wrap("one two three", 9) == Wrapped{"one two", "  three"});
@@ -126,9 +126,9 @@ TEST_CASE("lines break at spaces, never between a number and its unit, and insid
   CHECK(wrap("\xE6\x97\xA5\xE6\x9C\xAC", 3) == Wrapped{"\xE6\x97\xA5", "  \xE6\x9C\xAC"});
 }
 
-// What tests of sentences and reports rest on.
+// Helpers that tests of sentences and reports use.
 
-TEST_CASE("mentions() finds facts as words and numbers of their own, in any order") {
+TEST_CASE("mentions() finds facts as separate words and numbers in any order") {
   using takt_test::mentions;
   const std::string text = "rank 12 takes 1.5 ms in Epoch/Batch (5.0 %)";
   CHECK(mentions(text, {"Epoch/Batch", "1.5 ms", "rank 12", "5.0 %", "12"}));
@@ -144,7 +144,7 @@ TEST_CASE("mentions() finds facts as words and numbers of their own, in any orde
   CHECK(takt_test::new_lines("a\nb\n", "b\nc\na\nd\n") == "c\nd\n");
 }
 
-TEST_CASE("differing_lines() shows what differs, and one line around it") {
+TEST_CASE("differing_lines() shows differences with one line of context") {
   const std::string before = "a\nb\nc\nd\ne\nf\n";
   CHECK(takt_test::differing_lines(before, before).empty());
   CHECK(takt_test::differing_lines(before, "a\nb\nc\nX\ne\nf\n") == "  c\n- d\n+ X\n  e\n");

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <ctime>
 
-TEST_CASE("UTC: each day and time is that of the C library") {
+TEST_CASE("UTC: dates and times equal those of the C library") {
   constexpr std::int64_t kDayS = 86'400;
   std::int64_t wrong = 0;
-  for (std::int64_t day = -800'000; day <= 800'000; ++day) {  // some 2 200 years before and behind 1970
+  for (std::int64_t day = -800'000; day <= 800'000; ++day) {  // about 2,200 years before and after 1970
     const std::time_t unix_s = day * kDayS + (day * 7919 % kDayS + kDayS) % kDayS;
     std::tm parts = {};
     gmtime_r(&unix_s, &parts);

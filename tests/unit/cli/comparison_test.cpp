@@ -17,7 +17,7 @@ using takt::Finding;
 
 namespace {
 
-/// A run of two regions that take `step` ns together; runs of one side differ a little.
+/// Returns a run of two regions that take `step` ns together, with small differences between runs.
 ComparedRun comparison_run_of(int number, double step) {
   ComparedRun run;
   run.name = "run-" + std::to_string(number);
@@ -45,7 +45,7 @@ struct Sides {
   std::vector<ComparedRun> now;
 };
 
-/// In turn.
+/// Returns both sides with alternating runs.
 Sides sides_of(double base, double now, int runs = 3) {
   Sides sides;
   for (int number = 0; number < runs; ++number) {
@@ -82,7 +82,7 @@ using takt_test::mentions;
 
 }  // namespace
 
-TEST_CASE("Comparison: a step that takes five percent more is a regression, and its region is marked") {
+TEST_CASE("Comparison: a step five percent slower is a regression, and its region is highlighted") {
   const Comparison comparison = comparison_compared(sides_of(1000, 1050));
   CHECK(comparison.answer == Answer::regression);
   CHECK(region(comparison, kStepRegion).mark == ChangeMark::slower);
@@ -96,14 +96,14 @@ TEST_CASE("Comparison: a step that takes five percent more is a regression, and 
   CHECK(region(comparison_compared(sides_of(1050, 1000)), "Batch/A").mark == ChangeMark::faster);
 }
 
-TEST_CASE("Comparison: the gate judges what it is told to, and the worst answer is that of all") {
+TEST_CASE("Comparison: the gate judges the selected regions, and the worst answer counts") {
   const Sides sides = sides_of(1000, 1050, 5);
   CHECK(comparison_compared(sides, {"Batch/B"}).answer == Answer::no_regression);
   CHECK(comparison_compared(sides, {"Batch/B", "Batch/A"}).answer == Answer::regression);
   CHECK(comparison_compared(sides_of(1000, 1000, 5)).answer == Answer::no_regression);
 }
 
-TEST_CASE("Comparison: a gate over a region that is not in all runs is no pass") {
+TEST_CASE("Comparison: a gate over a region missing in some runs does not pass") {
   Sides sides = sides_of(1000, 1000, 5);
   sides.now[1].regions.erase("Batch/B");
   const Comparison comparison = comparison_compared(sides, {"Batch/B"});
@@ -112,7 +112,7 @@ TEST_CASE("Comparison: a gate over a region that is not in all runs is no pass")
   CHECK(comparison.obstacles.empty());
 }
 
-TEST_CASE("Comparison: regions that one side lacks, and other ranks, are obstacles") {
+TEST_CASE("Comparison: regions missing on one side, and different ranks, prevent an answer") {
   Sides sides = sides_of(1000, 1000);
   for (ComparedRun& run : sides.now) {
     run.regions["Batch/C"] = run.regions["Batch/B"];
@@ -124,13 +124,13 @@ TEST_CASE("Comparison: regions that one side lacks, and other ranks, are obstacl
   CHECK(kinds(comparison.findings) == Kinds{"missing_region", "new_region"});
 }
 
-TEST_CASE("Comparison: runs of one side that differ in ranks are an obstacle, too") {
+TEST_CASE("Comparison: different ranks within one side prevent an answer, too") {
   Sides sides = sides_of(1000, 1000);
   for (ComparedRun* each : {&sides.base[0], &sides.now[0]}) { each->world_size = each->ranks = 2; }
   CHECK(kinds(comparison_compared(sides).obstacles) == Kinds{"other_world_size"});
 }
 
-TEST_CASE("Comparison: what differs besides is told: facts, states, ranks without a journal, the order") {
+TEST_CASE("Comparison: reports other differences: facts, states, ranks without a journal, the order") {
   Sides sides = sides_of(1000, 1000);
   for (ComparedRun& run : sides.now) {
     run.facts["parameter batch"] = "32";
@@ -141,10 +141,10 @@ TEST_CASE("Comparison: what differs besides is told: facts, states, ranks withou
   const Comparison comparison = comparison_compared(sides);
   CHECK(kinds(comparison.differences) == Kinds{"other_fact", "not_finished", "not_in_turn"});
   CHECK(mentions(comparison.differences[0].sentence, {"parameter batch", "32"}));
-  CHECK(kinds(comparison.obstacles) == Kinds{"missing_ranks"});  // the slowest one may be what lacks
+  CHECK(kinds(comparison.obstacles) == Kinds{"missing_ranks"});  // the slowest rank may be missing
 }
 
-TEST_CASE("Comparison: another Batch as the step is an obstacle") {
+TEST_CASE("Comparison: a different Batch as the step prevents an answer") {
   Sides sides = sides_of(1000, 1000);
   sides.now[1].step_path = "Epoch/Validation";
   const Comparison comparison = comparison_compared(sides);
@@ -152,7 +152,7 @@ TEST_CASE("Comparison: another Batch as the step is an obstacle") {
   CHECK(mentions(comparison.obstacles[0].sentence, {"Epoch/Validation"}));
 }
 
-TEST_CASE("Comparison: other calls and items a step, and losses, are findings") {
+TEST_CASE("Comparison: changed calls or items per step, and losses, are findings") {
   Sides sides = sides_of(1000, 1000);
   for (ComparedRun& run : sides.now) {
     run.regions["Batch/B"].calls_a_step = 3;
@@ -165,7 +165,7 @@ TEST_CASE("Comparison: other calls and items a step, and losses, are findings") 
   CHECK(comparison.findings[2].evidence[1].value == 6);
 }
 
-TEST_CASE("Comparison: a change at the bound asks for no more runs than there are") {
+TEST_CASE("Comparison: a change at the threshold does not ask for more runs") {
   const Comparison comparison = comparison_compared(sides_of(1e8, 1.02e8, 5));
   CHECK(comparison.answer == Answer::inconclusive);
   const std::string text = takt::cli::diff_text(comparison, "--gate 2 %", Page(100, false));
@@ -173,7 +173,7 @@ TEST_CASE("Comparison: a change at the bound asks for no more runs than there ar
   CHECK_FALSE(contains(text, "runs a side"));
 }
 
-TEST_CASE("Comparison: runs that waited for a processor are told") {
+TEST_CASE("Comparison: reports runs that waited for a CPU") {
   Sides sides = sides_of(1e8, 1e8);
   CHECK(comparison_compared(sides).differences.empty());
   sides.now[1].waited = 0.43;
@@ -182,7 +182,7 @@ TEST_CASE("Comparison: runs that waited for a processor are told") {
   CHECK(mentions(comparison.differences[0].sentence, {"1 of 6", "43.0 %"}));
 }
 
-TEST_CASE("Comparison: the golden text holds a table and each kind of remark") {
+TEST_CASE("Comparison: the golden text has a table and each kind of note") {
   Sides sides = sides_of(1000, 1100);
   std::string text = takt::cli::diff_text(comparison_compared(sides), "", Page(100, false));
   for (ComparedRun& run : sides.now) {
@@ -202,7 +202,7 @@ TEST_CASE("Comparison: the golden text holds a table and each kind of remark") {
   takt_test::check_golden("comparison.txt", text);
 }
 
-TEST_CASE("Comparison: a percentile that is the same in all runs is still known no better than its histogram") {
+TEST_CASE("Comparison: a percentile equal in all runs is still limited by its histogram's resolution") {
   const Comparison comparison = comparison_compared(sides_of(1000, 1000));
   const std::vector<ComparedFigure>& figures = region(comparison, "Batch/A").figures;
   REQUIRE(figures.size() == 3);
@@ -212,7 +212,7 @@ TEST_CASE("Comparison: a percentile that is the same in all runs is still known 
   CHECK(figures[1].change.high > 0.005);
 }
 
-TEST_CASE("Comparison: the first line is the answer, with the largest change that is sure") {
+TEST_CASE("Comparison: the first line is the answer with the largest certain change") {
   const auto first_line = [](const Comparison& comparison) {
     const std::string text = takt::cli::diff_text(comparison, "", Page(200, false));
     return text.substr(0, text.find('\n'));
@@ -228,7 +228,8 @@ TEST_CASE("Comparison: the first line is the answer, with the largest change tha
   CHECK(mentions(first_line(comparison_compared(one_first)), {"inconclusive", "+5.00 %", "not run in turn"}));
 }
 
-TEST_CASE("Comparison: where one side ran first nothing is marked, and the gate asks for what the machine may change") {
+TEST_CASE(
+    "Comparison: if one side ran first nothing is highlighted, and the gate asks for the machine's possible change") {
   Sides sides = sides_of(1000, 1100);
   for (ComparedRun& run : sides.now) { run.start_unix_ns += 100; }
   const Comparison comparison = comparison_compared(sides);
@@ -243,7 +244,7 @@ TEST_CASE("Comparison: where one side ran first nothing is marked, and the gate 
   CHECK(compare_runs(sides.base, sides.now, options).answer == Answer::regression);
 }
 
-TEST_CASE("Comparison: neighbours are pairs in whichever order, and only where all runs have one") {
+TEST_CASE("Comparison: neighbours form pairs in any order, but only if every run has one") {
   const auto order = [](const std::string& letters) {
     Sides sides;
     for (std::size_t at = 0; at < letters.size(); ++at) {
@@ -257,7 +258,7 @@ TEST_CASE("Comparison: neighbours are pairs in whichever order, and only where a
   CHECK(order("ABABA") == 0);
 }
 
-TEST_CASE("Comparison: what a p25 does not see is said, and the mean can decide") {
+TEST_CASE("Comparison: reports changes that the p25 misses, and the mean can decide") {
   Sides sides = sides_of(1000, 1000);
   for (ComparedRun& run : sides.now) { run.step.mean.value *= 1.2; }
   const Comparison comparison = comparison_compared(sides);
@@ -277,7 +278,7 @@ TEST_CASE("Comparison: what a p25 does not see is said, and the mean can decide"
   CHECK(region(by_rate, "Batch/A").figures.front().name == "mean");
 }
 
-TEST_CASE("Comparison: nothing is said of some steps where the p25 may have changed as the mean did") {
+TEST_CASE("Comparison: reports no change in few steps if the p25 may have changed as much as the mean") {
   Sides sides = sides_of(1000, 1000);
   for (std::size_t at = 0; at < sides.now.size(); ++at) {
     sides.now[at].step.mean.value *= 1.2;
@@ -286,7 +287,7 @@ TEST_CASE("Comparison: nothing is said of some steps where the p25 may have chan
   CHECK(comparison_compared(sides).findings.empty());
 }
 
-TEST_CASE("Comparison: times in a step and times of calls are not compared, and that is told") {
+TEST_CASE("Comparison: times per step and times per call are not compared, and this is reported") {
   Sides sides = sides_of(1000, 1000);
   sides.now[1].regions["Batch/B"].of_steps = true;
   const Comparison comparison = comparison_compared(sides, {"Batch/B"});
@@ -299,7 +300,7 @@ TEST_CASE("Comparison: times in a step and times of calls are not compared, and 
   CHECK(comparison_compared(sides, {"Batch/B"}).findings.empty());
 }
 
-TEST_CASE("Comparison: what says the same as the step is not in the table, and named") {
+TEST_CASE("Comparison: regions equal to the step are named instead of listed in the table") {
   Sides sides = sides_of(1e6, 1.05e6);
   for (auto* side : {&sides.base, &sides.now}) {
     for (ComparedRun& run : *side) {

@@ -15,7 +15,7 @@
 using namespace takt_test;
 using takt::cli::DrawnRuns;
 
-TEST_CASE("the page of a comparison draws the first runs of each side, and counts the others") {
+TEST_CASE("the page of a comparison draws the first runs of each side and counts the others") {
   const RankDirectories directories(1, 1);
   DrawnRuns drawn;
   for (std::size_t run = 0; run < DrawnRuns::kMaxOfASide; ++run) {
@@ -31,7 +31,7 @@ TEST_CASE("the page of a comparison draws the first runs of each side, and count
   CHECK(drawn.runs().back().history.series().size() == 1);
 }
 
-TEST_CASE("the page of a comparison draws the first rank of the attempt that counts") {
+TEST_CASE("the page of a comparison draws the first rank of the final attempt") {
   RankDirectories directories(2, 2);
   for (int rank = 0; rank < 2; ++rank) {
     takt::Snapshot again = snapshot_of_rank(rank, 2, RankState::ended, 1);

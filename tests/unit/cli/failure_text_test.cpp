@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-TEST_CASE("Failure text: memory that lacks is told with its cure") {
+TEST_CASE("Failure text: a lack of memory is reported with its remedy") {
   CHECK_THAT(takt::cli::failure_text(std::bad_alloc()),
              Catch::Contains("out of memory") && Catch::Contains("ulimit"));
   CHECK_THAT(takt::cli::failure_text(std::bad_array_new_length()), Catch::Contains("out of memory"));

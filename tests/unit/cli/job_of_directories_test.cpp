@@ -23,7 +23,7 @@ JobOfDirectories read(const RankDirectories& directories, std::uint64_t reported
 
 }  // namespace
 
-TEST_CASE("Job of directories: the figures are those of all ranks, in the order of rank 0") {
+TEST_CASE("Job of directories: figures cover all ranks, in the order of rank 0") {
   const RankDirectories directories(4, 4);
   const JobOfDirectories found = read(directories);
   REQUIRE(found.job != nullptr);
@@ -45,7 +45,7 @@ TEST_CASE("Job of directories: the figures are those of all ranks, in the order 
   CHECK(backward.imbalance == Approx(13 / 11.5 - 1));
 }
 
-TEST_CASE("Job of directories: who is missing is named, and a rank that died counts as far as it came") {
+TEST_CASE("Job of directories: missing ranks are named, and a rank that died counts up to its death") {
   RankDirectories directories(5, 2);
   directories.add(3, RankState::died);
   const JobOfDirectories found = read(directories);
@@ -55,7 +55,7 @@ TEST_CASE("Job of directories: who is missing is named, and a rank that died cou
   CHECK(mentions(found.warning, {"5", "2, 4"}));
 }
 
-TEST_CASE("Job of directories: a rank that has not ended is waited for") {
+TEST_CASE("Job of directories: waits for a rank that has not ended") {
   RankDirectories directories(3, 2);
   directories.add(2, RankState::runs);
   const JobOfDirectories found = read(directories);
@@ -64,7 +64,7 @@ TEST_CASE("Job of directories: a rank that has not ended is waited for") {
   CHECK(mentions(found.warning, {"ranks 2"}));
 }
 
-TEST_CASE("Job of directories: of as many ranks as were told there is nothing to tell, of more there is") {
+TEST_CASE("Job of directories: reports a job only if it has more ranks than reported before") {
   RankDirectories directories(4, 3);
   CHECK(read(directories, 3).job == nullptr);
   CHECK(read(directories, 3).warning.empty());
@@ -73,7 +73,7 @@ TEST_CASE("Job of directories: of as many ranks as were told there is nothing to
   CHECK(read(directories, 4).job == nullptr);
 }
 
-TEST_CASE("Job of directories: a run of one rank has none, and says so only if others are missing") {
+TEST_CASE("Job of directories: a run of one rank has no job, with a warning only if others are missing") {
   CHECK(read(RankDirectories(1, 1)).warning.empty());
   CHECK(read(RankDirectories(1, 1)).job == nullptr);
   const JobOfDirectories alone = read(RankDirectories(3, 1));
@@ -81,7 +81,7 @@ TEST_CASE("Job of directories: a run of one rank has none, and says so only if o
   CHECK(mentions(alone.warning, {"3", "1, 2"}));
 }
 
-TEST_CASE("Job of directories: of a restarted run the newest attempt speaks, and rank 0 of an earlier one does not") {
+TEST_CASE("Job of directories: uses the newest attempt of a restarted run, and no rank 0 of an earlier one") {
   RankDirectories directories(3, 3);
   for (int rank = 0; rank < 2; ++rank) {
     takt::Snapshot again = snapshot_of_rank(rank, 2, RankState::ended, 1);
@@ -95,7 +95,7 @@ TEST_CASE("Job of directories: of a restarted run the newest attempt speaks, and
   CHECK(found.job->world_size == 2);
 }
 
-TEST_CASE("Job of directories: directories that are not of the run, that cannot be read, or are links, do not count") {
+TEST_CASE("Job of directories: ignores directories of other runs, unreadable ones and links") {
   RankDirectories directories(3, 2);
   takt::Snapshot foreign = snapshot_of_rank(2, 3);
   foreign.run.id = "other";
@@ -109,7 +109,7 @@ TEST_CASE("Job of directories: directories that are not of the run, that cannot 
   CHECK(found.job->missing == std::vector<std::uint32_t>{2});
 }
 
-TEST_CASE("Job of directories: a rank's directory that stands alone somewhere is read by itself") {
+TEST_CASE("Job of directories: a single rank's directory elsewhere is read alone") {
   const RankDirectories directories(1, 1);
   const std::string moved = directories.scratch().path("copy");
   std::filesystem::rename(directories.directory(0), moved);

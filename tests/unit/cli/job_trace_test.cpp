@@ -31,7 +31,7 @@ json trace_of(const Scratch& scratch, const std::string& run) {
   return json::parse(std::ifstream(file));
 }
 
-/// When the steps of a rank began, in ns since 1970.
+/// Returns the starts of a rank's steps, in ns since 1970.
 std::vector<std::int64_t> begins_in(const json& trace, int rank) {
   std::vector<std::int64_t> begins;
   const auto origin = trace["otherData"]["start_unix_ns"].get<std::int64_t>();
@@ -45,7 +45,7 @@ std::vector<std::int64_t> begins_in(const json& trace, int rank) {
 
 }  // namespace
 
-TEST_CASE("takt trace: shifted and drifting clocks of ranks come out within the stated error") {
+TEST_CASE("takt trace: aligns shifted and drifting clocks of ranks within the stated error") {
   const Scratch scratch;
   constexpr std::size_t kSteps = 400;
   TrueJob job({{0, 0}, {86'400'000'000'000, 80e-6}, {-3'000'000, -40e-6}}, kSteps);
@@ -74,7 +74,7 @@ TEST_CASE("takt trace: shifted and drifting clocks of ranks come out within the 
   }
 }
 
-TEST_CASE("takt trace: what takt::mpi has read of a clock goes before the ends of collectives") {
+TEST_CASE("takt trace: clock readings of takt::mpi take precedence over ends of collectives") {
   const Scratch scratch;
   constexpr std::size_t kSteps = 400;
   const OtherClock shifted{86'400'000'000'000, 87.5e-6};
@@ -93,7 +93,7 @@ TEST_CASE("takt trace: what takt::mpi has read of a clock goes before the ends o
   CHECK(ranks[1]["drift_ppm"].get<double>() == Approx(once ? 0 : -87.5).margin(0.2));
   CHECK(ranks[2]["by"] == "collectives");
   const auto error = ranks[1]["error_ns"].get<std::int64_t>();
-  CHECK(error < (once ? 1'000'000 : 350));  // 100 ppm of what is far from the one reading
+  CHECK(error < (once ? 1'000'000 : 350));  // 100 ppm of the distance to the only reading
   const std::vector<std::int64_t> begins = begins_in(trace, 1);
   REQUIRE(begins.size() == kSteps);
   for (std::size_t step = 0; step < kSteps; ++step) {
@@ -101,7 +101,7 @@ TEST_CASE("takt trace: what takt::mpi has read of a clock goes before the ends o
   }
 }
 
-TEST_CASE("takt trace: each rank is a process with its host, and has what was open at its end") {
+TEST_CASE("takt trace: each rank is a process with its host and its open regions at the end") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {0, 0}}, 40);
   job.rank(1).open = {{0, 0, 5000}};
@@ -121,7 +121,7 @@ TEST_CASE("takt trace: each rank is a process with its host, and has what was op
   CHECK(trace["otherData"]["losses"][0]["count"] == 3);
 }
 
-TEST_CASE("takt trace: ranks of one host have one clock, however far apart they leave collectives") {
+TEST_CASE("takt trace: ranks of one host share a clock, however far apart they leave collectives") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {0, 0}}, 40);
   job.rank(1).run.host = job.rank(0).run.host;
@@ -133,9 +133,9 @@ TEST_CASE("takt trace: ranks of one host have one clock, however far apart they 
   for (std::size_t step = 0; step < 40; ++step) { CHECK(begins[step] == job.begin_ns(1, step)); }
 }
 
-TEST_CASE("takt trace: a clock that cannot be aligned is left as it says, and that is told") {
+TEST_CASE("takt trace: a clock that cannot be aligned is left unchanged, with a warning") {
   const Scratch scratch;
-  TrueJob job({{0, 0}, {7'000'000, 0}}, 29);  // a line takes 30
+  TrueJob job({{0, 0}, {7'000'000, 0}}, 29);  // a line needs 30
   const json trace = trace_of(scratch, job.write(scratch));
   CHECK(trace["otherData"]["ranks"][1]["clock"] == "not aligned");
   CHECK_FALSE(trace["otherData"]["ranks"][1].contains("error_ns"));
@@ -148,7 +148,7 @@ TEST_CASE("takt trace: a clock that cannot be aligned is left as it says, and th
   CHECK(run.ranks[1].error_ns() == 0);
 }
 
-TEST_CASE("takt trace: a rank alone is written, and one that is not there is told") {
+TEST_CASE("takt trace: writes a single rank, and reports a missing one") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {0, 0}}, 40);
   const std::string run = job.write(scratch);
@@ -162,7 +162,7 @@ TEST_CASE("takt trace: a rank alone is written, and one that is not there is tol
   CHECK_THROWS_AS(takt::cli::trace(run, scratch.path("no/x"), -1), takt::Error);
 }
 
-TEST_CASE("takt trace: a rank with a number that cannot be is told, and left out") {
+TEST_CASE("takt trace: excludes and reports a rank with an impossible number") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {0, 0}}, 40);
   job.rank(1).run.rank = GENERATE(-5, 1 << 30, std::numeric_limits<int>::max());
@@ -173,7 +173,7 @@ TEST_CASE("takt trace: a rank with a number that cannot be is told, and left out
   CHECK_FALSE(run.all);
 }
 
-TEST_CASE("Job trace: what ranks have sampled is on the common clock, too") {
+TEST_CASE("Job trace: samples of ranks are on the common clock, too") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {7'000'000'000, 0}}, 40);
   for (const std::size_t rank : {0U, 1U}) {
@@ -188,5 +188,5 @@ TEST_CASE("Job trace: what ranks have sampled is on the common clock, too") {
     if (each["ph"] == "C" && each["name"] == "cuda 0 power") { time_us[each["pid"].get<int>()] = each["ts"]; }
   }
   CHECK(time_us[0] == Approx(300'000).margin(10));
-  CHECK(time_us[1] == Approx(301'000).margin(10));  // it began a millisecond later
+  CHECK(time_us[1] == Approx(301'000).margin(10));  // it started a millisecond later
 }

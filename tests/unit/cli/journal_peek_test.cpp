@@ -31,7 +31,7 @@ JournalPeek peek(const Scratch& scratch) { return peek_journal(DirectoryFiles(sc
 
 }  // namespace
 
-TEST_CASE("a look at a journal tells whose it is, in every segment, and whether it has ended") {
+TEST_CASE("Journal peek: finds run and rank in every segment, and whether it has ended") {
   const Scratch scratch;
   CHECK_FALSE(peek(scratch).has_run);
   takt::detail::JournalExporter exporter(scratch.path(""), plain_journal(4096));
@@ -54,7 +54,7 @@ TEST_CASE("a look at a journal tells whose it is, in every segment, and whether 
   CHECK(exists(scratch.path(takt::detail::segment_name(3))));
 }
 
-TEST_CASE("a look at a journal passes over what is damaged or empty") {
+TEST_CASE("Journal peek: skips damaged and empty segments") {
   const Scratch scratch;
   takt::detail::JournalExporter exporter(scratch.path(""), plain_journal());
   exporter.begin(process_of_rank(2));
@@ -67,7 +67,7 @@ TEST_CASE("a look at a journal passes over what is damaged or empty") {
   write_text(scratch.path(takt::detail::segment_name(1)), std::string(100'000, '\x55'));
   CHECK(peek(scratch).run.rank == 2);
   std::string changed = whole;
-  changed[64 + 40] ^= 1;  // in the frame of the run
+  changed[64 + 40] ^= 1;  // in the run's frame
   write_text(first, changed);
   CHECK_FALSE(peek(scratch).has_run);
   CHECK(peek(scratch).journal != 0);

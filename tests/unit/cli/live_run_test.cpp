@@ -25,7 +25,7 @@ using takt::cli::WatchedRun;
 
 namespace {
 
-/// A rank that writes its journal while somebody reads it.
+/// A rank that writes its journal while it is read.
 class WritingRank {
  public:
   WritingRank(const std::string& run, int rank, int ranks, std::int64_t pid = ::getpid())
@@ -68,10 +68,10 @@ WatchedRun live(const std::string& run) { return WatchedRun({run, takt::cli::ran
 
 std::string text_of(const RunReport& report) { return takt::cli::report_text(report, {200, false}); }
 
-/// Without how the ranks stand: that tells how long ago they were heard of.
+/// Returns the table without the states of ranks, which depend on the time since their last heartbeat.
 std::string table_of(const WatchedRun& run) { return takt::detail::format_job(run.report().job, {200, false}); }
 
-/// Of one that begins to read only now.
+/// Returns the table of a run read from its start now.
 std::string table_of_whole(const std::string& run) {
   WatchedRun whole = live(run);
   REQUIRE(whole.read_on());
@@ -80,7 +80,7 @@ std::string table_of_whole(const std::string& run) {
 
 }  // namespace
 
-TEST_CASE("a run that is read while it is written is reported as one that is read at its end") {
+TEST_CASE("Live run: a run read while written is reported as one read at its end") {
   const Scratch scratch;
   const std::string run = scratch.path("run");
   WritingRank first(run, 0, 2);
@@ -104,7 +104,7 @@ TEST_CASE("a run that is read while it is written is reported as one that is rea
   CHECK(watched.report().ranks[1].kept_steps->main_batches()->rows == 141);
 }
 
-TEST_CASE("what was read of a run is not read again") {
+TEST_CASE("Live run: does not read data again") {
   const Scratch scratch;
   const std::string run = scratch.path("run");
   WritingRank rank(run, 0, 1);
@@ -122,7 +122,7 @@ TEST_CASE("what was read of a run is not read again") {
   CHECK(watched.report().ranks[0].rows == 20'010);
 }
 
-TEST_CASE("reading stops between parts when it should, and goes on there") {
+TEST_CASE("Live run: reading can stop between parts and continues there") {
   const Scratch scratch;
   const std::string run = scratch.path("run");
   WritingRank rank(run, 0, 1);
@@ -134,7 +134,7 @@ TEST_CASE("reading stops between parts when it should, and goes on there") {
   CHECK(watched.report().ranks[0].rows == 160'000);
 }
 
-TEST_CASE("ranks that come later are reported, and one that died ends nothing but itself") {
+TEST_CASE("Live run: reports late ranks, and one that died ends only itself") {
   const Scratch scratch;
   const std::string run = scratch.path("run");
   WritingRank first(run, 0, 3);
@@ -144,7 +144,7 @@ TEST_CASE("ranks that come later are reported, and one that died ends nothing bu
   CHECK(line_mentions(text_of(watched.report()), {"2", "3", "1, 2"}));
   WritingRank second(run, 1, 3, kNobody);
   second.write(10);
-  ::mkdir((run + "/rank-2").c_str(), 0700);  // nothing is in it yet
+  ::mkdir((run + "/rank-2").c_str(), 0700);  // still empty
   REQUIRE(watched.read_on());
   CHECK_FALSE(watched.ended());
   const std::string text = text_of(watched.report());
@@ -157,7 +157,7 @@ TEST_CASE("ranks that come later are reported, and one that died ends nothing bu
   CHECK(watched.ended());
 }
 
-TEST_CASE("of many ranks there are no findings on the steps of one, and that is told") {
+TEST_CASE("Live run: beyond the maximum number of ranks it has no findings on steps and reports that") {
   const Scratch scratch;
   const std::string run = scratch.path("run");
   std::vector<std::unique_ptr<WritingRank>> ranks;
@@ -176,7 +176,7 @@ TEST_CASE("of many ranks there are no findings on the steps of one, and that is 
   CHECK(line_mentions(text_of(watched.report()), {"16", "findings"}));
 }
 
-TEST_CASE("a run of which nothing can be read says why") {
+TEST_CASE("Live run: an unreadable run has its reason") {
   const Scratch scratch;
   const std::string run = scratch.path("run");
   ::mkdir(run.c_str(), 0700);
@@ -187,7 +187,7 @@ TEST_CASE("a run of which nothing can be read says why") {
   CHECK(contains(watched.why_unreadable(), run + "/rank-0"));
 }
 
-TEST_CASE("a line of a live run has its figures, the first finding, and nothing that no terminal should see") {
+TEST_CASE("Live run: its line has figures and the first finding, and is safe for a terminal") {
   RunReport report;
   report.ranks.resize(2);
   report.ranks[0].ending = takt::cli::Ending::running;

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A process that has ended, unless it goes on.
+/// Writes a process that has ended, or still runs if `goes_on`.
 void write_process(const std::string& directory, const std::string& id, int rank, bool goes_on = false,
                    const std::string& name = "run") {
   fs::create_directories(directory);
@@ -82,21 +82,20 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("merge: a run is one by its id, whatever directories its ranks are in") {
+TEST_CASE("merge: identifies a run by its id, whatever directories its ranks are in") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   write_process(scratch.path("b/job/rank-1-0-1"), "job", 1);
   write_process(scratch.path("c/other name/rank-2-0-1"), "job", 2);
   write_process(scratch.path("d/job/rank-0-0-9"), "another job", 0);
-  write_process(scratch.path("plain"), "job", 3);  // as somebody has copied it
+  write_process(scratch.path("plain"), "job", 3);  // as a manual copy
   const Names all = names_in(plan_of({scratch.path("a"), scratch.path("b/job"), scratch.path("c/other name/rank-2-0-1"),
                                       scratch.path("d"), scratch.path("plain")}));
   CHECK(all == Names{"job/rank-0-0-1", "job/rank-1-0-1", "job/rank-2-0-1", "job/rank-3-0-" + std::to_string(kNobody),
                      "job-1/rank-0-0-9"});
 }
 
-TEST_CASE(
-    "merge: a journal of which a look does not tell the run is read for it, and one that has lost it stays apart") {
+TEST_CASE("merge: reads a journal whose start does not name the run, and keeps one without a run separate") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   write_process(scratch.path("b/elsewhere/rank-1-0-1"), "job", 1, false, std::string(20'000, 'x'));
@@ -104,21 +103,21 @@ TEST_CASE(
   write_process(scratch.path("d/gone/rank-2-0-1"), "job", 2);
   for (const char* each : {"c/lost/rank-2-0-1", "d/gone/rank-2-0-1"}) {
     std::string text = read_text(segment_in(scratch.path(each)));
-    text[takt::detail::kSegmentHeaderBytes + 40] ^= 1;  // in the first frame, which is that of the run
+    text[takt::detail::kSegmentHeaderBytes + 40] ^= 1;  // in the first frame, which describes the run
     write_text(segment_in(scratch.path(each)), text);
   }
   CHECK(names_in(plan_of({scratch.path("a"), scratch.path("b"), scratch.path("c"), scratch.path("d")})) ==
         Names{"gone/rank-2-0-1", "job/rank-0-0-1", "job/rank-1-0-1", "lost/rank-2-0-1"});
 }
 
-TEST_CASE("merge: ranks of two runs that are in one directory stay in one") {
+TEST_CASE("merge: ranks of two runs in one directory stay in one directory") {
   const Scratch scratch;
   write_process(scratch.path("job/rank-0-0-1"), "job", 0);
-  write_process(scratch.path("job/rank-1-0-1"), "job?", 1);  // ids become names of directories, and lose a little
+  write_process(scratch.path("job/rank-1-0-1"), "job?", 1);  // ids become directory names, which drop some characters
   CHECK(names_in(plan_of({scratch.path("job")})) == Names{"job/rank-0-0-1", "job/rank-1-0-1"});
 }
 
-TEST_CASE("merge: a journal that is there twice goes in once, the longer one where one goes on") {
+TEST_CASE("merge: a duplicate journal is merged once, the longer one if one continues") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   copy_directory(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
@@ -141,7 +140,7 @@ TEST_CASE("merge: a journal that is there twice goes in once, the longer one whe
   }
 }
 
-TEST_CASE("merge: journals of one process that contradict each other both go in, and are told") {
+TEST_CASE("merge: contradictory journals of one process are both merged and reported") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   copy_directory(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
@@ -156,7 +155,7 @@ TEST_CASE("merge: journals of one process that contradict each other both go in,
   CHECK(takt::cli::merge({scratch.path("a"), scratch.path("b")}, scratch.path("all.tar"), false) == 1);
 }
 
-TEST_CASE("merge: two processes whose directories have one name both go in") {
+TEST_CASE("merge: two processes with the same directory name are both merged") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   write_process(scratch.path("b/job/rank-0-0-1"), "job", 0);
@@ -165,7 +164,7 @@ TEST_CASE("merge: two processes whose directories have one name both go in") {
   CHECK(plan.is_clear());
 }
 
-TEST_CASE("merge: directories without a journal go in by their names, and once") {
+TEST_CASE("merge: directories without a journal are merged once, by their names") {
   const Scratch scratch;
   write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
   fs::create_directories(scratch.path("a/job/rank-1-0-1"));
@@ -174,7 +173,7 @@ TEST_CASE("merge: directories without a journal go in by their names, and once")
   CHECK(names_in(plan_of({scratch.path("a"), scratch.path("b")})) == Names{"job/rank-0-0-1", "job/rank-1-0-1"});
 }
 
-TEST_CASE("merge: ranks that go on are named") {
+TEST_CASE("merge: names ranks that still run") {
   const Scratch scratch;
   for (int rank = 0; rank < 20; ++rank) {
     write_process(scratch.path("job/rank-" + std::to_string(rank) + "-0-1"), "job", rank, rank != 3);
@@ -184,7 +183,7 @@ TEST_CASE("merge: ranks that go on are named") {
   CHECK(takt_test::mentions(warnings[0], {"19", "job", "0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ..."}));
 }
 
-TEST_CASE("merge: files of nodes make the file that the nodes' directories make, in any order") {
+TEST_CASE("merge: files of nodes give the same file as the nodes' directories, in any order") {
   const Scratch scratch;
   for (int rank = 0; rank < 6; ++rank) {
     const std::string node = rank < 3 ? "a" : "b";
@@ -204,7 +203,7 @@ TEST_CASE("merge: files of nodes make the file that the nodes' directories make,
   CHECK(bytes == read_text(scratch.path("both.tar")));
 }
 
-TEST_CASE("merge: a file that is there is replaced if somebody says so, and it is a merged one") {
+TEST_CASE("merge: replaces an existing file only on request and only if it is a merged one") {
   const Scratch scratch;
   write_process(scratch.path("job/rank-0-0-1"), "job", 0);
   const std::string run = scratch.path("job");
@@ -221,7 +220,7 @@ TEST_CASE("merge: a file that is there is replaced if somebody says so, and it i
   CHECK(mode_of(scratch.path("all.tar")) == 0600);
 }
 
-TEST_CASE("merge: what only has a name of Takt's stays out") {
+TEST_CASE("merge: excludes files that merely have a name like Takt's") {
   const Scratch scratch;
   const std::string directory = scratch.path("job/rank-0-0-1");
   write_process(directory, "job", 0);

@@ -36,7 +36,7 @@ std::string file_of(const std::string& path, const std::string& text, std::int64
 std::string mark() { return file_of(kMergedMark, kMergedMarkText); }
 std::string end() { return std::string(2 * kTarBlock, '\0'); }
 
-/// With the checksum that it has to have.
+/// Returns the header with a correct checksum.
 std::string sealed(std::string header) {
   header.replace(148, 8, 8, ' ');
   std::uint32_t sum = 0;
@@ -47,7 +47,7 @@ std::string sealed(std::string header) {
   return header;
 }
 
-/// A header with some bytes of it as they are here.
+/// Returns a header in which some bytes are replaced.
 std::string header_with(const std::string& path, std::size_t at, const std::string& bytes) {
   std::string header = tar_header({path, TarEntry::kFile, 0, 0});
   header.replace(at, bytes.size(), bytes);
@@ -70,7 +70,7 @@ std::string text_in(const std::shared_ptr<const MergedFile>& file, const std::st
 
 }  // namespace
 
-TEST_CASE("a merged file has what was put in, and equal directories make equal files") {
+TEST_CASE("a merged file has all its inputs, and equal directories give equal files") {
   const Scratch scratch;
   REQUIRE(::mkdir(scratch.path("rank-0").c_str(), 0700) == 0);
   const std::string long_text(3'000'001, 'x');
@@ -120,7 +120,7 @@ TEST_CASE("a merged file has what was put in, and equal directories make equal f
   CHECK(part == "e");
 }
 
-TEST_CASE("what is not one of Takt's is none, and of a newer version it says so") {
+TEST_CASE("other files are refused, and a newer version is named as such") {
   const Scratch scratch;
   CHECK(merged(scratch, "") == nullptr);
   CHECK(merged(scratch, std::string(4096, '\0')) == nullptr);
@@ -132,7 +132,7 @@ TEST_CASE("what is not one of Takt's is none, and of a newer version it says so"
                     Catch::Contains("newer"));
 }
 
-TEST_CASE("names in a merged file lead nowhere else") {
+TEST_CASE("names in a merged file cannot lead outside") {
   const Scratch scratch;
   std::string bytes = mark();
   for (const char* const name : {"../rank-0/a", "/etc/rank-0/a", "run/../a", "run/rank-0/..", "run//a", "run/rank-0/",
@@ -157,7 +157,7 @@ TEST_CASE("names in a merged file lead nowhere else") {
   for (const std::string& each : warnings) { CHECK(each.find_first_of("\x1b\n") == std::string::npos); }
 }
 
-TEST_CASE("damage costs what it meets, and is told") {
+TEST_CASE("damage affects only its entry and is reported") {
   const Scratch scratch;
   const std::string first = file_of("run/rank-0/a", "first");
   const std::string second = file_of("run/rank-1/a", "second");
@@ -169,7 +169,7 @@ TEST_CASE("damage costs what it meets, and is told") {
   REQUIRE(file->warnings().size() == 1);
   CHECK(mentions(file->warnings()[0], {"all.tar", "byte 1024", "1024 bytes"}));
 
-  // An extended header is that of the entry behind it, and of no later one.
+  // An extended header applies to the next entry only.
   const std::string named = file_of("run/rank-0/" + std::string(150, 'n'), "text");
   damaged = named;
   damaged[2 * kTarBlock] = '!';
@@ -198,7 +198,7 @@ TEST_CASE("damage costs what it meets, and is told") {
   CHECK(file->warnings().size() == 1);
 }
 
-TEST_CASE("a file that is there twice is told, and the last one counts, as it does for tar") {
+TEST_CASE("a duplicate file is reported, and the last one counts as for tar") {
   const Scratch scratch;
   const auto file = merged(scratch, mark() + file_of("run/rank-0/a", "one") + file_of("run/rank-0/a", "two") + end());
   CHECK(text_in(file, "rank-0", "a") == "two");
@@ -206,7 +206,7 @@ TEST_CASE("a file that is there twice is told, and the last one counts, as it do
   CHECK(mentions(file->warnings()[0], {"run/rank-0/a", "twice"}));
 }
 
-TEST_CASE("of many remarks the first ones are told, and how many there are") {
+TEST_CASE("of many warnings the first ones are shown with the total number") {
   const Scratch scratch;
   std::string bytes = mark();
   for (int number = 0; number < 1000; ++number) { bytes += file_of("other/" + std::to_string(number), ""); }
@@ -215,7 +215,7 @@ TEST_CASE("of many remarks the first ones are told, and how many there are") {
   CHECK(mentions(warnings.back(), {"all.tar", "968"}));
 }
 
-TEST_CASE("an extended header that is damaged or endless is told, and what follows is read") {
+TEST_CASE("a damaged or endless extended header is reported, and later entries are read") {
   const Scratch scratch;
   for (const std::uint64_t size : {std::uint64_t{5}, std::uint64_t{1} << 30U}) {
     std::string extension = tar_header({"x", TarEntry::kFile, size, 0});
@@ -227,7 +227,7 @@ TEST_CASE("an extended header that is damaged or endless is told, and what follo
   }
 }
 
-TEST_CASE("a merged file that cannot be written is told, with the cure, and leaves nothing behind") {
+TEST_CASE("a merged file that cannot be written is reported with the remedy and leaves nothing") {
   const Scratch scratch;
   CHECK_THROWS_WITH(MergedWriter(scratch.path("no/all.tar")), Catch::Contains("no/all.tar"));
   const int status = takt_test::in_child([&] {

@@ -68,7 +68,7 @@ MlflowOptions options_for(const FakeMlflow& server, bool every_step = false) {
   return options;
 }
 
-/// What exporters see of a run with windows of a few rows. \param late some of them wait for device values.
+/// Returns the snapshots of a run with windows of a few rows. \param late some rows wait for device values.
 std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = true, bool late = false) {
   GrowingRun run(seed);
   run.late = late;
@@ -84,7 +84,7 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
     }
     for (takt::Metric& metric : snapshot.metrics) {
       metric.time_unix_ns = 1'700'000'000'000'000'000;
-      // Two that are no number would be one point.
+      // Two NaN values would be the same point.
       if (std::isnan(metric.value)) { metric.time_unix_ns += static_cast<std::int64_t>(metric.sequence) * 1'000'000; }
     }
     snapshot.run.start_unix_ns = 1'700'000'000'000'000'000;
@@ -127,7 +127,7 @@ MlflowDelivered deliver(const std::string& directory, const MlflowOptions& optio
 
 }  // namespace
 
-TEST_CASE("a run that never saw a network gives the same points when it is delivered later", "[timed]") {
+TEST_CASE("a run without network gives the same points when it is delivered later", "[timed]") {
   const bool every_step = GENERATE(false, true);
   const bool late = GENERATE(false, true);
   INFO("every step " << every_step << ", late " << late);
@@ -142,7 +142,7 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   const FakeRun later = server.run();
   CHECK(live.points.size() > 500);
   CHECK(later.points == live.points);
-  CHECK(later.history.at("system/gpu_0_utilization_percentage").size() == 19);  // windows of ten seconds, but the last
+  CHECK(later.history.at("system/gpu_0_utilization_percentage").size() == 19);  // windows of 10 s, except the last
   CHECK(later.params == live.params);
   CHECK(later.tags == live.tags);
   CHECK(later.status == "FINISHED");
@@ -150,7 +150,7 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   CHECK(later.sent_twice == 0);
 }
 
-TEST_CASE("what stands out in a run is told when it is delivered later, too", "[timed]") {
+TEST_CASE("findings of a run are sent when it is delivered later, too", "[timed]") {
   auto run = a_run(5, 20);
   for (Snapshot& each : run) { each.losses.push_back({"never_ended", "embed", 2}); }
   const Scratch scratch;
@@ -160,7 +160,7 @@ TEST_CASE("what stands out in a run is told when it is delivered later, too", "[
   CHECK(mentions(reported.substr(0, reported.find('\n')), {"\"embed\"", "2"}));
 }
 
-TEST_CASE("delivered twice, the second time asks the server for the run, and tells which server that was", "[timed]") {
+TEST_CASE("a second delivery queries the server for the run and names the server", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(5, 30));
   FakeMlflow server;
@@ -175,7 +175,7 @@ TEST_CASE("delivered twice, the second time asks the server for the run, and tel
   CHECK(server.requests("runs/get") == 1);
 }
 
-TEST_CASE("that all is delivered is not said to a server that has nothing of it, nor to none", "[timed]") {
+TEST_CASE("a server without the run is not reported as having everything, nor is a missing server", "[timed]") {
   const support::CaughtErrors errors;
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(5, 30));
@@ -206,11 +206,10 @@ TEST_CASE("a delivery sleeps until the next try is due", "[timed]") {
                           slow);
   CHECK(delivery.run([&looks](std::uint64_t, std::uint64_t) { ++looks; }).outcome == Outcome::some);
   CHECK(looks > 1);
-  CHECK(looks < 20);  // 5 slices and those of what was under way
+  CHECK(looks < 20);  // 5 slices and those of the request in progress
 }
 
-TEST_CASE("a run that another version has begun goes on with the points that this one would have made of it",
-          "[timed]") {
+TEST_CASE("a run started by another version continues with the points of this version", "[timed]") {
   const auto run = a_run(4, 100);
   const Scratch scratch;
   const std::string directory = directory_with(scratch, run);
@@ -233,7 +232,7 @@ TEST_CASE("a run that another version has begun goes on with the points that thi
   CHECK(cursor.first_schema);
 }
 
-TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, each point once in it", "[timed]") {
+TEST_CASE("a delivery stopped at any request continues next time with one run and each point once", "[timed]") {
   const auto run = a_run(6, 60);
   const FakeRun live = sent_live(run, true);
   constexpr std::size_t kRequests = 9;
@@ -248,8 +247,7 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
       if (back || number < away_from) { return Mood::good; }
       return number == away_from && reply_lost ? Mood::deaf_reply : Mood::away;
     });
-    // Long enough that on a busy machine, too, it is the server that ends it, and not the patience in the middle of a
-    // reply.
+    // Long enough for the server to end it even on a busy machine, rather than the timeout during a reply.
     const MlflowDelivered first = deliver(directory, options_for(server, true), milliseconds(400));
     INFO("round " << round << ", away from request " << away_from << ", reply lost " << reply_lost);
     CHECK(first.outcome != Outcome::busy);
@@ -266,7 +264,7 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
   CHECK(were_there > 0);
 }
 
-TEST_CASE("patience is that of a call: once it is lost, a silent server holds up no further delivery", "[timed]") {
+TEST_CASE("a timeout applies to the whole call, so a silent server delays no further delivery", "[timed]") {
   const Scratch scratch;
   const Scratch other;
   std::promise<void> end;
@@ -286,7 +284,7 @@ TEST_CASE("patience is that of a call: once it is lost, a silent server holds up
   end.set_value();
 }
 
-TEST_CASE("a delivery without patience waits for the request that is under way", "[timed]") {
+TEST_CASE("a delivery without time waits for the request in progress", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(18, 5));
   std::atomic<bool> looked{false};
@@ -299,7 +297,7 @@ TEST_CASE("a delivery without patience waits for the request that is under way",
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
-TEST_CASE("a run whose creation was not answered is found by the next delivery", "[timed]") {
+TEST_CASE("the next delivery finds a run whose creation was not answered", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(17, 5));
   std::atomic<bool> back{false};
@@ -313,7 +311,7 @@ TEST_CASE("a run whose creation was not answered is found by the next delivery",
   CHECK(server.runs().size() == 1);
 }
 
-TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]") {
+TEST_CASE("a delivery does not repeat data sent by the program's own exporter", "[timed]") {
   const auto run = a_run(7, 100);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -328,11 +326,11 @@ TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]
     }
     exporter.flush(milliseconds(60'000));
     CHECK(deliver(directory, options_for(server)).outcome == Outcome::busy);
-    exporter.shutdown(milliseconds(60'000));  // gives the lease back
+    exporter.shutdown(milliseconds(60'000));  // returns the lease
   }
   const std::size_t before = server.run().points.size();
   CHECK(before > 50);
-  MlflowOptions other = options_for(server, true);  // what the run was begun with holds
+  MlflowOptions other = options_for(server, true);  // the options that started the run apply
   other.experiment_id = "7";
   const MlflowDelivered delivered = deliver(directory, other);
   CHECK(delivered.outcome == Outcome::all);
@@ -342,8 +340,7 @@ TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]
   CHECK(server.run().sent_twice == 0);
 }
 
-TEST_CASE("of two programs with one run id the newest owns status, tags and files, and the other adds its points",
-          "[timed]") {
+TEST_CASE("of two programs with one run id the newer owns status, tags and files, and both add points", "[timed]") {
   const support::CaughtErrors errors;
   const auto run = a_run(7, 60, false);  // killed
   const bool is_reported_live = GENERATE(false, true);
@@ -393,7 +390,7 @@ TEST_CASE("of two programs with one run id the newest owns status, tags and file
   CHECK(mentions(errors.text(), {"started later", "shared"}));
 }
 
-TEST_CASE("a journal without an end, of a process that is gone, ends as killed, with the totals so far", "[timed]") {
+TEST_CASE("a journal without an end, of a dead process, ends as killed with the totals so far", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(8, 40, false));
   FakeMlflow server;
@@ -405,7 +402,7 @@ TEST_CASE("a journal without an end, of a process that is gone, ends as killed, 
   CHECK(totals);
 }
 
-TEST_CASE("of a run that goes on, what there is is delivered, and its end later", "[timed]") {
+TEST_CASE("a running run is delivered so far, and its end later", "[timed]") {
   const auto run = a_run(9, 80);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -428,7 +425,7 @@ TEST_CASE("of a run that goes on, what there is is delivered, and its end later"
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("what an exporter had to drop, because the server was away for long, is delivered later", "[timed]") {
+TEST_CASE("data that an exporter dropped during a long outage is delivered later", "[timed]") {
   const support::CaughtErrors errors;
   const auto run = a_run(10, 60);
   const FakeRun live = sent_live(run, true);
@@ -469,7 +466,7 @@ struct Live {
     write(lag);
     feed->take(snapshot);
     max_points = std::max(max_points, client->queue().points());
-    const bool ends_before_its_journal = snapshot.finished && lag > 0;  // and would wait for that
+    const bool ends_before_its_journal = snapshot.finished && lag > 0;  // and would wait for it
     const milliseconds timeout(away || ends_before_its_journal ? 1 : 60'000);
     idle = feed->deliver(std::chrono::steady_clock::now() + timeout);
   }
@@ -506,8 +503,7 @@ std::size_t max_points_of(const std::vector<Snapshot>& run) {
 
 }  // namespace
 
-TEST_CASE("an outage of any length loses no point that is in the journal: after it, the exporter sends them from there",
-          "[timed]") {
+TEST_CASE("an outage of any length loses no point of the journal, which the exporter sends afterwards", "[timed]") {
   const support::CaughtErrors errors;
   const std::size_t lag = GENERATE(std::size_t{0}, std::size_t{5});
   const auto run = a_run(10, 150);
@@ -524,7 +520,7 @@ TEST_CASE("an outage of any length loses no point that is in the journal: after 
   CHECK_FALSE(program.feed->is_behind());
   CHECK(program.client->queue().lost() == 0);
   CHECK(program.client->complete());
-  const std::size_t points_of_journal = 1000;  // that are read at once; the whole of this run is a few parts of it
+  const std::size_t points_of_journal = 1000;  // number read at once; this run has only a few such parts
   CHECK(program.max_points <= Live::kFew + max_points_of(run) + points_of_journal);
   CHECK(live.points.size() > 3 * program.max_points);
   CHECK(server.run().points == live.points);
@@ -533,8 +529,7 @@ TEST_CASE("an outage of any length loses no point that is in the journal: after 
   CHECK(deliver(program.directory, options_for(server)).points == 0);
 }
 
-TEST_CASE("what was sent from memory, from the journal, and by takt sync after the end, is each point once",
-          "[timed]") {
+TEST_CASE("data sent from memory, from the journal, and by takt sync afterwards gives each point once", "[timed]") {
   const support::CaughtErrors errors;
   const auto run = a_run(11, 150);
   const FakeRun live = sent_live(run, true);
@@ -562,7 +557,7 @@ TEST_CASE("what was sent from memory, from the journal, and by takt sync after t
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("a journal that stalls does not hold up what the exporter is shown", "[timed]") {
+TEST_CASE("a stalled journal does not delay new data of the exporter", "[timed]") {
   const support::CaughtErrors errors;
   const auto run = a_run(12, 60);
   std::atomic<bool> away{true};
@@ -584,7 +579,7 @@ TEST_CASE("a journal that stalls does not hold up what the exporter is shown", "
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("what an exporter that was added late has not seen stays out: windows have begun where it began", "[timed]") {
+TEST_CASE("a delivery excludes data from before a late exporter was added, whose windows started there", "[timed]") {
   const auto run = a_run(15, 80);
   const std::vector<Snapshot> seen(run.begin() + 20, run.end());
   const FakeRun live = sent_live(seen, false);
@@ -602,7 +597,7 @@ TEST_CASE("what an exporter that was added late has not seen stays out: windows 
   CHECK(server.run().sent_twice == 0);
 }
 
-TEST_CASE("an exporter that is added to a run that takt sync has begun with leaves it to that", "[timed]") {
+TEST_CASE("an exporter added to a run that takt sync has started leaves the run to it", "[timed]") {
   const support::CaughtErrors errors;
   const auto run = a_run(16, 5);
   const Scratch scratch;
@@ -619,7 +614,7 @@ TEST_CASE("an exporter that is added to a run that takt sync has begun with leav
   CHECK(mentions(errors.text(), {"takt sync"}));
 }
 
-TEST_CASE("what a server fails over remains, and the next delivery sends it", "[timed]") {
+TEST_CASE("data on which a server fails stays for the next delivery", "[timed]") {
   const auto run = a_run(18, 40);
   const FakeRun live = sent_live(run, false);
   const std::string over = GENERATE("\"metrics\"", "\"params\"", "runs/update", "table.txt");
@@ -644,7 +639,7 @@ TEST_CASE("what a server fails over remains, and the next delivery sends it", "[
   CHECK(server.run().sent_twice == 0);
 }
 
-TEST_CASE("what a server refuses for good is left out, and not counted as delivered", "[timed]") {
+TEST_CASE("data that a server refuses for good is excluded and not counted as delivered", "[timed]") {
   const auto run = a_run(23, 20);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -662,7 +657,7 @@ TEST_CASE("what a server refuses for good is left out, and not counted as delive
   CHECK(again.points == 0);
 }
 
-TEST_CASE("a delivery that cannot note how far it got sends nothing", "[timed]") {
+TEST_CASE("a delivery that cannot write its cursor sends nothing", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(19, 5));
   FakeMlflow server;
@@ -672,7 +667,7 @@ TEST_CASE("a delivery that cannot note how far it got sends nothing", "[timed]")
   CHECK(server.requests() == 0);
 }
 
-TEST_CASE("an exporter that the server will not have leaves the run to takt sync", "[timed]") {
+TEST_CASE("an exporter that the server refuses leaves the run to takt sync", "[timed]") {
   const support::CaughtErrors errors;
   const auto run = a_run(20, 5);
   const Scratch scratch;
@@ -695,7 +690,7 @@ TEST_CASE("an exporter that the server will not have leaves the run to takt sync
   CHECK_FALSE(exporter.shutdown(milliseconds(1000)));
 }
 
-TEST_CASE("a run that has ended on the server was not killed, though its journal lacks the end", "[timed]") {
+TEST_CASE("a run that has ended on the server was not killed, even if its journal lacks the end", "[timed]") {
   const bool noted = GENERATE(true, false);
   const auto run = a_run(21, 30);
   const Scratch scratch;
@@ -717,7 +712,7 @@ TEST_CASE("a run that has ended on the server was not killed, though its journal
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoever delivers", "[timed]") {
+TEST_CASE("a run ended by SIGTERM is sent once as killed, by any sender", "[timed]") {
   auto run = a_run(27, 30);
   run.back().failed = run.back().killed = true;
   const Scratch scratch;
@@ -741,7 +736,7 @@ TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoe
   CHECK(server.run().status == "KILLED");
 }
 
-TEST_CASE("a run that was taken for killed and has gone on is told again, with its totals and files", "[timed]") {
+TEST_CASE("a run mistaken for killed that continues is sent again with its totals and files", "[timed]") {
   const auto run = a_run(24, 80, true, GENERATE(false, true));
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -756,7 +751,7 @@ TEST_CASE("a run that was taken for killed and has gone on is told again, with i
     CHECK(server.run().status == "KILLED");
     CHECK(server.run().files.at("summary.json") == 1);
     const std::size_t requests = server.requests();
-    CHECK(deliver(directory, options_for(server)).points == 0);  // while it stays so
+    CHECK(deliver(directory, options_for(server)).points == 0);  // while unchanged
     CHECK(server.requests() == requests + 1);                    // for the run
   }
   CHECK(deliver(directory, options_for(server)).outcome == Outcome::all);
@@ -765,11 +760,11 @@ TEST_CASE("a run that was taken for killed and has gone on is told again, with i
   CHECK(both.files.at("summary.json") == 2);
   CHECK(both.files.at("table.txt") == 2);
   CHECK(both.sent_twice == 0);
-  // Beside them is what followed from the end that was none.
+  // The additional points followed from the mistaken end.
   CHECK(std::includes(both.points.begin(), both.points.end(), live.points.begin(), live.points.end()));
 }
 
-TEST_CASE("the time line in the run directory is attached, whoever delivers", "[timed]") {
+TEST_CASE("the trace in the run directory is attached by any sender", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(25, 5));
   write_text(directory + "/trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
@@ -778,7 +773,7 @@ TEST_CASE("the time line in the run directory is attached, whoever delivers", "[
   CHECK(server.run().files.count("trace.json") == 1);
 }
 
-TEST_CASE("no time line is attached but a file in the run directory that begins like one", "[timed]") {
+TEST_CASE("only a file in the run directory that starts like a trace is attached", "[timed]") {
   const support::CaughtErrors errors;
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(25, 5));
@@ -793,7 +788,7 @@ TEST_CASE("no time line is attached but a file in the run directory that begins 
   CHECK(mentions(errors.text(), {"trace.json"}));
 }
 
-TEST_CASE("with the note of another run nothing is sent", "[timed]") {
+TEST_CASE("with the cursor of another run nothing is sent", "[timed]") {
   const Scratch scratch;
   const Scratch elsewhere;
   const std::string directory = directory_with(scratch, a_run(25, 5));
@@ -811,7 +806,7 @@ TEST_CASE("with the note of another run nothing is sent", "[timed]") {
   CHECK(read_text(takt::detail::kMlflow.cursor_file(directory)) == note);
 }
 
-TEST_CASE("what follows a gap in the journal arrives, whatever was delivered before", "[timed]") {
+TEST_CASE("data after a gap in the journal arrives, whatever was delivered before", "[timed]") {
   const auto run = a_run(22, 80);
   auto gapped = run;
   for (std::size_t at = 20; at < 25; ++at) {
@@ -833,7 +828,7 @@ TEST_CASE("what follows a gap in the journal arrives, whatever was delivered bef
   CHECK(std::includes(both.points.begin(), both.points.end(), live.points.begin(), live.points.end()));
 }
 
-TEST_CASE("no credentials in what is written beside the journal, and nobody else may read it", "[timed]") {
+TEST_CASE("files next to the journal contain no credentials and are readable only by the owner", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(11, 10));
   FakeMlflow server;
@@ -852,7 +847,7 @@ TEST_CASE("no credentials in what is written beside the journal, and nobody else
   CHECK(::access(takt::detail::kMlflow.lease_file(directory).c_str(), F_OK) != 0);
 }
 
-TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send things twice", "[timed]") {
+TEST_CASE("an unreadable cursor stops a delivery, because guessing would send data twice", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(12, 5));
   FakeMlflow server;
@@ -884,7 +879,7 @@ TEST_CASE("a delivery whose lease is taken over during a request leaves the curs
   CHECK(read_text(lease) == "elsewhere.invalid 1\n");
 }
 
-TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
+TEST_CASE("a lease holds while its process sends heartbeats", "[timed]") {
   const Scratch scratch;
   const std::string directory = directory_with(scratch, a_run(13, 5));
   const std::string file = takt::detail::kMlflow.lease_file(directory);
@@ -899,7 +894,7 @@ TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
       {this_host() + " " + std::to_string(kNobody) + "\n", 0, true},
       {this_host() + " " + std::to_string(kNobody) + " " + std::to_string(takt::detail::pid_namespace().value()) + "\n",
        0, true},
-      {this_host() + " " + std::to_string(kNobody) + " 1\n", 60, false},  // in a container with numbers of its own
+      {this_host() + " " + std::to_string(kNobody) + " 1\n", 60, false},  // in a container with its own process ids
       {this_host() + " " + std::to_string(kNobody) + " 1\n", 600, true},
       {"elsewhere.invalid 1\n", 60, false},
       {"elsewhere.invalid 1\n", 600, true},
@@ -920,7 +915,7 @@ TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
   }
 }
 
-TEST_CASE("of a run with ranks, rank 0 speaks, unless all are to", "[timed]") {
+TEST_CASE("only rank 0 of a run with ranks delivers, unless all are to", "[timed]") {
   auto run = a_run(14, 5);
   for (Snapshot& each : run) { each.run.rank = 3; }
   const Scratch scratch;
@@ -933,7 +928,7 @@ TEST_CASE("of a run with ranks, rank 0 speaks, unless all are to", "[timed]") {
   CHECK(deliver(directory, all).outcome == Outcome::all);
 }
 
-TEST_CASE("settled numbers are cut off behind one") {
+TEST_CASE("settled numbers can be cut off at a number") {
   for (const std::uint64_t cut : {0U, 3U, 5U, 7U, 10U, 12U, 20U}) {
     takt::detail::MlflowSettled settled;
     settled.add(0, 5);
@@ -967,7 +962,7 @@ TEST_CASE("settled numbers are a set") {
   }
 }
 
-TEST_CASE("what a full disk has kept out of the journal is told by takt sync, like all else that was lost on the way") {
+TEST_CASE("takt sync reports data missing from the journal due to a full disk, like all other losses") {
   auto run = a_run(5, 10);
   const bool lost = GENERATE(true, false);
   for (Snapshot& each : run) { each.losses.clear(); }

@@ -29,7 +29,7 @@ using Mood = FakeMlflow::Mood;
 namespace {
 
 const char* const kBackward = "total/ranks/time/Batch/Backward/";
-/// Which ranks there are, and that 10 steps are too few of 30 to compare them.
+/// Checks that the text names the ranks, and says that 10 steps are fewer than the 30 needed to compare them.
 bool reports_of_all_ranks(const std::string& text) {
   return text.rfind("4 of 4\n", 0) == 0 && mentions(text, {"10", "30"});
 }
@@ -50,7 +50,7 @@ MlflowDelivered mlflow_job_sync(const RankDirectories& directories, const FakeMl
   return MlflowDelivery(directories.directory(0), mlflow_job_options_for(server), of_call, times).run();
 }
 
-/// The values of a metric, as they came.
+/// Returns the values of a metric in order of arrival.
 std::vector<double> values_of(const FakeRun& run, const std::string& name) {
   std::vector<double> values;
   const auto found = run.history.find(name);
@@ -59,7 +59,7 @@ std::vector<double> values_of(const FakeRun& run, const std::string& name) {
   return values;
 }
 
-/// What the server shows: of the latest step the latest time.
+/// Returns the value that the server shows: of the latest step, the latest time.
 double latest_of(const FakeRun& run, const std::string& name) {
   const std::vector<nlohmann::json>& points = run.history.at(name);
   const auto when = [](const nlohmann::json& each) {
@@ -69,7 +69,7 @@ double latest_of(const FakeRun& run, const std::string& name) {
                             [&](const auto& a, const auto& b) { return when(a) < when(b); }))["value"];
 }
 
-/// As the program's own exporter does it, with figures that takt::mpi::reduce() has brought.
+/// Ends rank 0 as the program's own exporter does, with figures from takt::mpi::reduce().
 bool end_live(const RankDirectories& directories, const FakeMlflow& server, std::shared_ptr<const takt::Job> job) {
   takt::MlflowExporter exporter(mlflow_job_options_for(server));
   Snapshot snapshot = snapshot_of_rank(0, 4);
@@ -84,7 +84,7 @@ bool end_live(const RankDirectories& directories, const FakeMlflow& server, std:
 
 }  // namespace
 
-TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second time nothing", "[timed]") {
+TEST_CASE("MLflow over ranks: takt sync sends the statistics over ranks once", "[timed]") {
   const support::CaughtErrors errors;
   const RankDirectories directories(4, 4);
   FakeMlflow server;
@@ -107,7 +107,7 @@ TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second ti
   CHECK(server.run().sent_twice == 0);
 }
 
-TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does not send", "[timed]") {
+TEST_CASE("MLflow over ranks: takt sync does not repeat what rank 0 has sent for all ranks", "[timed]") {
   const RankDirectories directories(4, 4);
   FakeMlflow server;
   CHECK(end_live(directories, server, shared_job(4)));
@@ -122,14 +122,14 @@ TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does
   CHECK(server.run().tags.at("takt.findings") == live.tags.at("takt.findings"));
 }
 
-TEST_CASE("MLflow over ranks: of ranks that rank 0 has told of, nobody asks where their directories are", "[timed]") {
+TEST_CASE("MLflow over ranks: directories are not needed for ranks that rank 0 has reported", "[timed]") {
   const RankDirectories directories(4, 2);
   FakeMlflow server;
   CHECK(end_live(directories, server, shared_job(4)));
   CHECK(mlflow_job_sync(directories, server).warning.empty());
 }
 
-TEST_CASE("MLflow over ranks: figures of as many ranks or fewer do not follow others that are there", "[timed]") {
+TEST_CASE("MLflow over ranks: figures of as many or fewer ranks do not follow existing ones", "[timed]") {
   FakeMlflow server;
   takt::detail::MlflowClient client(mlflow_job_options_for(server));
   const auto take = [&](std::shared_ptr<const takt::Job> job) {
@@ -147,8 +147,7 @@ TEST_CASE("MLflow over ranks: figures of as many ranks or fewer do not follow ot
   CHECK(server.run().tags == before.tags);
 }
 
-TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as later points of the same metrics",
-          "[timed]") {
+TEST_CASE("MLflow over ranks: figures of more ranks follow as later points of the same metrics", "[timed]") {
   const RankDirectories directories(4, 4);
   FakeMlflow server;
   CHECK(end_live(directories, server, shared_job(3, {3})));
@@ -164,14 +163,14 @@ TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as la
   CHECK(server.run().points == run.points);
 }
 
-TEST_CASE("MLflow over ranks: those of a rank that still runs come when it has ended", "[timed]") {
+TEST_CASE("MLflow over ranks: waits for a rank that still runs", "[timed]") {
   RankDirectories directories(3, 2);
   directories.add(2, RankState::runs);
   FakeMlflow server;
   const MlflowDelivered first = mlflow_job_sync(directories, server);
   CHECK(first.outcome == Outcome::so_far);
   CHECK(contains(first.warning, "ranks 2"));
-  CHECK(server.run().status == "FINISHED");  // rank 0 is
+  CHECK(server.run().status == "FINISHED");  // rank 0 has ended
   CHECK(server.run().history.count("total/job/world_size") == 0);
   directories.add(2);
   const MlflowDelivered second = mlflow_job_sync(directories, server);
@@ -180,7 +179,7 @@ TEST_CASE("MLflow over ranks: those of a rank that still runs come when it has e
   CHECK(mlflow_job_sync(directories, server).points == 0);
 }
 
-TEST_CASE("MLflow over ranks: wherever a delivery stops, the next one goes on, each point once", "[timed]") {
+TEST_CASE("MLflow over ranks: a delivery stopped anywhere continues with each point once", "[timed]") {
   std::uint64_t were_there = 0;
   for (std::size_t away_from = 0; away_from < 8; ++away_from) {
     const RankDirectories directories(4, 4);
@@ -203,7 +202,7 @@ TEST_CASE("MLflow over ranks: wherever a delivery stops, the next one goes on, e
   CHECK(were_there > 0);
 }
 
-TEST_CASE("MLflow over ranks: a part of what rank 0 had is followed by the whole from the files", "[timed]") {
+TEST_CASE("MLflow over ranks: partial figures of rank 0 are followed by complete ones from the files", "[timed]") {
   const support::CaughtErrors errors;
   const RankDirectories directories(4, 4);
   FakeMlflow server;
@@ -220,9 +219,7 @@ TEST_CASE("MLflow over ranks: a part of what rank 0 had is followed by the whole
   CHECK(mlflow_job_sync(directories, server).points == 0);
 }
 
-TEST_CASE(
-    "MLflow over ranks: a cursor of a version that knew no figures over ranks, or of anybody's making, is gone on with",
-    "[timed]") {
+TEST_CASE("MLflow over ranks: continues with a cursor of an older version or with invalid numbers", "[timed]") {
   const RankDirectories directories(4, 4);
   FakeMlflow server;
   REQUIRE(mlflow_job_sync(directories, server).outcome == Outcome::all);
@@ -238,7 +235,7 @@ TEST_CASE(
     CHECK(again.points == 0);
     CHECK(again.was_there == 2 + 3 * 6);
   }
-  SECTION("numbers that cannot be") {
+  SECTION("impossible numbers") {
     cursor["job_ranks"] = 1;
     cursor["job_hash"] = -1;
     cursor["job_points"] = ~std::uint64_t{0};

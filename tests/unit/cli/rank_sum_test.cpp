@@ -17,7 +17,7 @@ using takt::Snapshot;
 
 namespace {
 
-/// Epoch > (children, in this order), each called as often as its place says.
+/// Returns Epoch > (children, in this order), each called as often as its position says.
 Snapshot rank_with(int rank, const std::vector<std::string>& children) {
   Snapshot snapshot;
   snapshot.run.rank = rank;
@@ -50,7 +50,7 @@ std::vector<std::string> names(const Snapshot& snapshot) {
 
 }  // namespace
 
-TEST_CASE("ranks are added up by path, whatever the order that each met them in") {
+TEST_CASE("Rank sum: adds up ranks by path for any order of paths") {
   const Snapshot sum = sum_of({rank_with(0, {"A", "B"}), rank_with(1, {"C", "B", "A"})});
   CHECK(names(sum) == std::vector<std::string>{"Epoch", "Epoch/A", "Epoch/B", "Epoch/C"});
   CHECK(sum.paths[0].host.n() == 2);
@@ -68,7 +68,7 @@ TEST_CASE("ranks are added up by path, whatever the order that each met them in"
   CHECK(sum.threads[sum.series[1].thread].name == "rank 1, main");
 }
 
-TEST_CASE("kinds of devices are listed once, and by rank where ranks speak of them differently") {
+TEST_CASE("Rank sum: lists kinds of devices once, or by rank if ranks differ") {
   std::vector<Snapshot> ranks;
   for (int rank = 0; rank < 4; ++rank) { ranks.push_back(rank_with(rank, {})); }
   for (const int rank : {0, 1}) { ranks[static_cast<std::size_t>(rank)].devices = {{"cuda", "", "one queue"}}; }
@@ -81,7 +81,7 @@ TEST_CASE("kinds of devices are listed once, and by rank where ranks speak of th
   CHECK(sum.devices[1].unavailable == "no driver");
 }
 
-TEST_CASE("time lines of devices are listed for each rank") {
+TEST_CASE("Rank sum: lists time lines of devices for each rank") {
   std::vector<Snapshot> ranks = {rank_with(0, {}), rank_with(1, {})};
   for (Snapshot& each : ranks) {
     each.time_lines.emplace_back().device = "cuda";
@@ -95,7 +95,7 @@ TEST_CASE("time lines of devices are listed for each rank") {
   CHECK(sum.time_lines[1].overlap.time_line == 1);
 }
 
-TEST_CASE("a path that one rank has below another one stands below it, also where it came late") {
+TEST_CASE("Rank sum: a path is below its parent even if only one rank has it and reads late") {
   Snapshot late = rank_with(1, {"A"});
   const std::uint32_t top = add_path(late, "Decode");
   add_path(late, "deep", 1);
@@ -108,13 +108,13 @@ TEST_CASE("a path that one rank has below another one stands below it, also wher
   }
 }
 
-TEST_CASE("the same name of another kind is another path") {
+TEST_CASE("Rank sum: the same name with another kind is another path") {
   Snapshot other = rank_with(1, {"A"});
   other.paths[1].kind = takt::Kind::io;
   CHECK(names(sum_of({rank_with(0, {"A"}), other})).size() == 3);
 }
 
-TEST_CASE("a run of several ranks has failed when one has, and ended when all have") {
+TEST_CASE("Rank sum: a run has failed if one rank has, and ended if all have") {
   Snapshot failed = rank_with(1, {});
   failed.failed = true;
   CHECK(sum_of({rank_with(0, {}), failed}).failed);
@@ -125,7 +125,7 @@ TEST_CASE("a run of several ranks has failed when one has, and ended when all ha
   CHECK_FALSE(sum_of({rank_with(0, {}), failed}).finished);
 }
 
-TEST_CASE("what several ranks have sampled counts once, by the one that did so for longest") {
+TEST_CASE("Rank sum: of samples by several ranks the longest series counts") {
   std::vector<Snapshot> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     ranks.push_back(rank_with(rank, {}));
@@ -138,17 +138,17 @@ TEST_CASE("what several ranks have sampled counts once, by the one that did so f
     snapshot.region_energies = sampled.region_energies;
     snapshot.unsampled = sampled.unsampled;
   }
-  // Each rank of node1 has a GPU of its own.
+  // Each rank of node1 has its own GPU.
   ranks[3].sensors[0].id = "another";
   const Snapshot sum = sum_of(ranks);
-  // A GPU of node0 and two of node1, the processors and the machine of each, and four processes.
+  // A GPU of node0 and two of node1, the CPUs and the machine of each, and four processes.
   REQUIRE(sum.sensors.size() == 3 + 2 + 2 + 4);
   CHECK(sum.sensors[0].name == "rank 1, cuda 0");
   CHECK(sum.sensors[0].energy.joules == 1500);
   CHECK(sum.sensors[1].name == "node0, processors");
   CHECK(sum.sensors[2].name == "rank 0, process");
   CHECK(sum.unsampled.size() == 1);
-  // The energy of steps is that of the same rank: of its series, and its meter.
+  // The energy of steps refers to the same rank's series and sensor.
   REQUIRE(sum.step_energies.size() == 3 + 2);
   for (const takt::StepEnergy& each : sum.step_energies) {
     REQUIRE(each.series < sum.series.size());
@@ -161,7 +161,7 @@ TEST_CASE("what several ranks have sampled counts once, by the one that did so f
   CHECK(steps.joules_a_step == Approx((1500 + 1200 + 1500) / 600.0));
 }
 
-TEST_CASE("meters and energies of a damaged journal lead nowhere else when ranks are added up") {
+TEST_CASE("Rank sum: sensors and energies of a damaged journal keep valid references") {
   Snapshot odd = rank_with(0, {});
   odd.sensors = {takt::Sensor(), takt::Sensor()};
   odd.sensors[0].first_ns = std::numeric_limits<std::int64_t>::max();
@@ -171,7 +171,7 @@ TEST_CASE("meters and energies of a damaged journal lead nowhere else when ranks
   odd.region_energies.resize(1);
   odd.region_energies[0].sensor = 7;
   const Snapshot sum = sum_of({odd, odd});
-  CHECK(sum.sensors.size() == 4);  // without an id each is another one
+  CHECK(sum.sensors.size() == 4);  // without an id each is separate
   CHECK(sum.step_energies.empty());
   CHECK(sum.region_energies.empty());
 }

@@ -55,7 +55,7 @@ void write_journal(const std::string& directory, const Snapshot& snapshot) {
   REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
 }
 
-/// As if nothing had been written for so long.
+/// Makes the files look as if they were last written `seconds` ago.
 void age(const std::string& directory, long seconds) {
   timespec times[2] = {};
   ::clock_gettime(CLOCK_REALTIME, &times[0]);
@@ -66,7 +66,7 @@ void age(const std::string& directory, long seconds) {
 
 }  // namespace
 
-TEST_CASE("a journal without an end, of a process that is gone: it died in its innermost open region") {
+TEST_CASE("a journal without an end, of a dead process: it died in its innermost open region") {
   const Scratch scratch;
   write_journal(scratch.path("."), run_of(this_host(), kNobody));
   const Rank rank = takt::cli::read_rank(scratch.path("."));
@@ -79,7 +79,7 @@ TEST_CASE("a journal without an end, of a process that is gone: it died in its i
   CHECK(mentions(takt::cli::describe(unnamed), {"312 s", "(thread 0)"}));
 }
 
-TEST_CASE("whether a silent process is given up goes by the clock that gives its files their times") {
+TEST_CASE("a silent process expires by the clock that stamps its files") {
   const Scratch scratch;
   write_journal(scratch.path("."), run_of("elsewhere", kNobody));
   const takt::detail::DirectoryFiles files(scratch.path("."));
@@ -89,17 +89,17 @@ TEST_CASE("whether a silent process is given up goes by the clock that gives its
   ::clock_gettime(CLOCK_REALTIME, &now);
   CHECK(takt::cli::is_given_up(files));
   CHECK_FALSE(takt::cli::is_given_up(files, (now.tv_sec - 890) * 1'000'000'000));
-  CHECK_FALSE(takt::cli::is_given_up(files, 0));  // not known
+  CHECK_FALSE(takt::cli::is_given_up(files, 0));  // unknown
 }
 
-TEST_CASE("of a process that died before its first state was written it is not told where") {
+TEST_CASE("a process that died before its first state was written is reported without a place") {
   const Scratch scratch;
   const auto begin = [&](const std::string& directory, const Snapshot& snapshot) {
     REQUIRE(::mkdir(scratch.path(directory).c_str(), 0700) == 0);
     takt::detail::JournalExporter(scratch.path(directory), plain_journal()).begin(snapshot);
     return takt::cli::describe(takt::cli::read_rank(scratch.path(directory)));
   };
-  Snapshot snapshot = run_of(this_host(), kNobody);  // a region is open when the Session begins
+  Snapshot snapshot = run_of(this_host(), kNobody);  // a region is open when the Session starts
   CHECK(mentions(begin("open", snapshot), {"died", "does not say where"}));
   CHECK_FALSE(mentions(begin("open again", snapshot), {"Epoch"}));
   snapshot.open.clear();
@@ -115,20 +115,20 @@ TEST_CASE("of a process that died before its first state was written it is not t
   CHECK(mentions(takt::cli::describe(elsewhere), {"elsewhere", "does not say where"}));
 }
 
-TEST_CASE("a journal without an end, of a process that is there: it runs") {
+TEST_CASE("a journal without an end, of a live process: it runs") {
   const Scratch scratch;
   write_journal(scratch.path("."), run_of(this_host(), ::getpid()));
   CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
 }
 
-TEST_CASE("a process that began after the journal was last written is another one of the same number") {
+TEST_CASE("a process that started after the journal's last write only shares the number") {
   const Scratch scratch;
   write_journal(scratch.path("."), run_of(this_host(), ::getpid()));
   age(scratch.path("."), 400'000'000);
   CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::died);
 }
 
-TEST_CASE("of a process on another machine, silence is all that can be told") {
+TEST_CASE("a process on another machine can only be judged by its silence") {
   const Scratch scratch;
   write_journal(scratch.path("."), run_of("elsewhere.invalid", ::getpid()));
   CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
@@ -138,7 +138,7 @@ TEST_CASE("of a process on another machine, silence is all that can be told") {
   CHECK(mentions(takt::cli::describe(rank), {"elsewhere.invalid", "Epoch"}));
 }
 
-TEST_CASE("of a process that a container gave its number, silence is all that can be told") {
+TEST_CASE("a process numbered by a container can only be judged by its silence") {
   const Scratch scratch;
   Snapshot snapshot = run_of(this_host(), kNobody);
   snapshot.run.pid_namespace = takt::detail::pid_namespace().value() + 1;
@@ -148,7 +148,7 @@ TEST_CASE("of a process that a container gave its number, silence is all that ca
   CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::silent);
 }
 
-TEST_CASE("an end is an end, whoever may live") {
+TEST_CASE("a recorded end counts even if a process with that number lives") {
   const Scratch scratch;
   Snapshot snapshot = run_of(this_host(), ::getpid(), true);
   SECTION("good") {
@@ -171,10 +171,10 @@ TEST_CASE("an end is an end, whoever may live") {
   }
 }
 
-TEST_CASE("the golden text of endings holds each of them") {
+TEST_CASE("the golden text of endings has each of them") {
   Rank rank;
   rank.snapshot = run_of("elsewhere", kNobody);
-  rank.heartbeat_unix_ns = 4'000'000'000'000'000'000;  // to come, so that it was just now
+  rank.heartbeat_unix_ns = 4'000'000'000'000'000'000;  // in the future, so shown as just now
   std::string text;
   for (const std::uint64_t states : {1U, 2U}) {
     rank.states = states;
@@ -196,7 +196,7 @@ TEST_CASE("the golden text of endings holds each of them") {
   check_golden("endings.txt", text);
 }
 
-TEST_CASE("rows are shown in parts, each once and in order, and kept no longer") {
+TEST_CASE("rows are passed on in parts, each once and in order, and not kept") {
   const Scratch scratch;
   GrowingRun run(7);
   {
@@ -221,7 +221,7 @@ TEST_CASE("rows are shown in parts, each once and in order, and kept no longer")
   CHECK(takt::cli::damages(rank).empty());
 }
 
-TEST_CASE("a process is alive, gone, or out of sight") {
+TEST_CASE("a process is alive, dead, or out of sight") {
   using takt::detail::Life;
   const std::int64_t future = std::int64_t{1} << 62U;
   const std::uint64_t ours = takt::detail::pid_namespace().value();
@@ -233,7 +233,7 @@ TEST_CASE("a process is alive, gone, or out of sight") {
   CHECK(takt::detail::life_of(this_host(), kNobody, future, ours + 1) == Life::unknown);
 }
 
-TEST_CASE("a process is known by its boot, its start and its program, not by its number alone") {
+TEST_CASE("a process is identified by boot, start and program, not by its number alone") {
   using takt::detail::Life;
   const takt::ProcessMark mark = takt::detail::process_mark();
   REQUIRE((mark.boot && mark.start && mark.image));
@@ -244,12 +244,12 @@ TEST_CASE("a process is known by its boot, its start and its program, not by its
   CHECK(life(mark) == Life::alive);
   CHECK(takt::detail::life_of(this_host(), ::getpid(), 0, std::nullopt, mark) ==
         Life::alive);                                                   // a file server's clock is late
-  CHECK(life({mark.boot, *mark.start - 1, mark.image}) == Life::gone);  // another one of this number
+  CHECK(life({mark.boot, *mark.start - 1, mark.image}) == Life::gone);  // another process of this number
   CHECK(life({mark.boot, mark.start, *mark.image + 1}) == Life::gone);  // exec
   CHECK(life({*mark.boot + 1, mark.start, mark.image}) == Life::unknown);
 }
 
-TEST_CASE("a process that has become another program by exec is gone") {
+TEST_CASE("a process that became another program by exec counts as dead") {
   using takt::detail::Life;
   int to_parent[2] = {};
   int to_child[2] = {};
@@ -278,7 +278,7 @@ TEST_CASE("a process that has become another program by exec is gone") {
   ::close(to_parent[0]);
 }
 
-TEST_CASE("a process that has ended is gone, also while nobody has waited for it") {
+TEST_CASE("a process that has ended counts as dead even before it is waited for") {
   using takt::detail::Life;
   const std::int64_t future = std::int64_t{1} << 62U;
   const pid_t child = ::fork();
@@ -289,7 +289,7 @@ TEST_CASE("a process that has ended is gone, also while nobody has waited for it
   CHECK(::waitpid(child, nullptr, 0) == child);
 }
 
-TEST_CASE("a process whose main() has left by pthread_exit is alive while a thread of it is") {
+TEST_CASE("a process whose main() left by pthread_exit is alive while one of its threads is") {
   using takt::detail::Life;
   const std::int64_t future = std::int64_t{1} << 62U;
   int ends[2] = {};
@@ -315,7 +315,7 @@ TEST_CASE("a process whose main() has left by pthread_exit is alive while a thre
   CHECK(::waitpid(child, nullptr, 0) == child);
 }
 
-TEST_CASE("what is cut off at the end is torn once the process is gone, and still to come while it is there") {
+TEST_CASE("a cut-off end is torn if the process is dead, and incomplete while it lives") {
   const Scratch scratch;
   const std::int64_t pid = GENERATE(std::int64_t{kNobody}, std::int64_t{::getpid()});
   write_journal(scratch.path("."), run_of(this_host(), pid));
@@ -327,7 +327,7 @@ TEST_CASE("what is cut off at the end is torn once the process is gone, and stil
   CHECK(takt::cli::damages(rank).size() == (pid == kNobody ? 1 : 0));
 }
 
-TEST_CASE("of an uncaught exception the type, what it says and where it was thrown are told") {
+TEST_CASE("for an uncaught exception type, message and place are reported") {
   const Scratch scratch;
   Snapshot snapshot = run_of(this_host(), kNobody, true);
   snapshot.failed = true;
@@ -340,7 +340,7 @@ TEST_CASE("of an uncaught exception the type, what it says and where it was thro
                  {"std::runtime_error", "\"no ?[2Jdata\"", "Epoch > Comm?[2J", "thread main?[2J"}));
 }
 
-TEST_CASE("of std::terminate() without an exception, on a thread without regions, that is told") {
+TEST_CASE("std::terminate() without an exception, on a thread without regions, is reported as such") {
   const Scratch scratch;
   Snapshot snapshot = run_of(this_host(), kNobody, true);
   snapshot.failed = true;
@@ -349,7 +349,7 @@ TEST_CASE("of std::terminate() without an exception, on a thread without regions
   CHECK(mentions(takt::cli::describe(takt::cli::read_rank(scratch.path("."))), {"std::terminate()"}));
 }
 
-TEST_CASE("an exception that speaks of paths or threads that cannot be is unreadable, and harms nothing") {
+TEST_CASE("an exception that refers to impossible paths or threads is unreadable and harmless") {
   takt::detail::JournalState state;
   takt::detail::FrameBuffer frames(0);
   frames.add(takt::detail::FrameType::exception, takt::Uncaught{true, "type", "message", 0, {0x7FFFFFFF}});
@@ -361,7 +361,7 @@ TEST_CASE("an exception that speaks of paths or threads that cannot be is unread
   CHECK(left.empty());
 }
 
-TEST_CASE("a directory without a journal is described by what is in it") {
+TEST_CASE("a directory without a journal is described by its contents") {
   const Scratch scratch;
   const auto why = [&scratch] { return takt::cli::why_unreadable(takt::cli::read_rank(scratch.path("."))); };
   CHECK(mentions(why(), {scratch.path("."), "empty"}));
@@ -373,7 +373,7 @@ TEST_CASE("a directory without a journal is described by what is in it") {
   CHECK(mentions(why(), {scratch.path("."), "TAKT_JOURNAL=0", "summary.json"}));
 }
 
-TEST_CASE("a directory in which no run is found is described by what is in it") {
+TEST_CASE("a directory without a run is described by its contents") {
   const Scratch scratch;
   std::vector<std::string> warnings;
   const auto why = [&] {
@@ -407,7 +407,7 @@ TEST_CASE("steps whose rows are not in the journal are counted by the totals") {
   CHECK(rank.steps[1].rows == 10);
 }
 
-TEST_CASE("steps that earlier Sessions of the process have counted are not missed") {
+TEST_CASE("steps counted by earlier Sessions of the process are not missing") {
   const Scratch scratch;
   Snapshot snapshot = run_of(this_host(), kNobody);
   snapshot.process.earlier_sessions = 1;

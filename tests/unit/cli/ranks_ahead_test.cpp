@@ -29,7 +29,7 @@ using takt::cli::RunReader;
 
 namespace {
 
-constexpr int kHeldBack = 1;  // by what picks the ranks that count: a later process of its rank may follow
+constexpr int kHeldBack = 1;  // by the choice of the final processes: a later process of its rank may follow
 
 RunReader reader_of(std::size_t ranks, unsigned threads) {
   std::vector<RunProcess> processes(ranks);
@@ -48,7 +48,7 @@ Rank rank_of(const RunProcess& process) {
   return rank;
 }
 
-/// Waits until it is so, which takes long on a busy machine alone.
+/// Waits until the condition is true, which takes long only on a busy machine.
 template <class Condition>
 void wait_for(Condition is_so) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -57,7 +57,7 @@ void wait_for(Condition is_so) {
 
 }  // namespace
 
-TEST_CASE("Ranks ahead: they come in order, whichever is read first, with any number of threads") {
+TEST_CASE("Ranks ahead: are delivered in order with any number of threads") {
   const unsigned threads = GENERATE(0U, 1U, 2U, 4U, 64U);
   RunReader reader = reader_of(50, threads);
   std::array<std::atomic<bool>, 50> read = {};
@@ -65,7 +65,7 @@ TEST_CASE("Ranks ahead: they come in order, whichever is read first, with any nu
   const ReadRun run = reader.read(
       reader.runs().front(),
       [&](const RunProcess& each) {
-        // Of two the second one is read first.
+        // The second of each two is read first.
         if (threads > 1 && each.place % 2 == 0) {
           wait_for([&] { return read[each.place + 1].load(); });
         }
@@ -77,7 +77,7 @@ TEST_CASE("Ranks ahead: they come in order, whichever is read first, with any nu
   CHECK(number == 50);
 }
 
-TEST_CASE("Ranks ahead: several are read at the same time, and no more than one a thread is held") {
+TEST_CASE("Ranks ahead: several are read concurrently, and at most one per thread is held") {
   RunReader reader = reader_of(40, 2);
   std::mutex mutex;
   std::set<std::thread::id> readers;
@@ -88,7 +88,7 @@ TEST_CASE("Ranks ahead: several are read at the same time, and no more than one 
       reader.runs().front(),
       [&](const RunProcess& each) {
         ++started;
-        // The first two wait for each other: one thread alone would wait for itself.
+        // The first two wait for each other, so a single thread would deadlock.
         if (each.place < 2) {
           ++both;
           wait_for([&] { return both == 2; });
@@ -104,7 +104,7 @@ TEST_CASE("Ranks ahead: several are read at the same time, and no more than one 
   CHECK(readers.count(std::this_thread::get_id()) == 0);
 }
 
-TEST_CASE("Ranks ahead: what reading a rank throws is thrown where it is its turn, and ends what is under way") {
+TEST_CASE("Ranks ahead: an exception while reading is thrown in the rank's turn and stops the others") {
   const unsigned threads = GENERATE(1U, 3U);
   RunReader reader = reader_of(9, threads);
   int taken = 0;
@@ -125,7 +125,7 @@ TEST_CASE("Ranks ahead: what reading a rank throws is thrown where it is its tur
   CHECK(reading == 0);
 }
 
-TEST_CASE("Ranks ahead: who takes none, or stops in the midst, waits for what is under way alone") {
+TEST_CASE("Ranks ahead: without a consumer, or after a stop, only reads in progress are awaited") {
   RunReader reader = reader_of(1000, 3);
   const int wanted = GENERATE(0, 1, 7);
   std::atomic<int> started{0};
@@ -141,7 +141,7 @@ TEST_CASE("Ranks ahead: who takes none, or stops in the midst, waits for what is
   CHECK(started <= wanted + 1 + 3 + kHeldBack);
 }
 
-TEST_CASE("Ranks ahead: a report of ranks that are read at the same time is that of each, and tells all that is bad") {
+TEST_CASE("Ranks ahead: a report of concurrently read ranks equals that of each and has all problems") {
   constexpr int kRanks = 24;
   takt_test::RankDirectories ranks(kRanks, kRanks);
   for (int rank = 8; rank < 16; ++rank) {

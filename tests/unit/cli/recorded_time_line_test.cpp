@@ -47,7 +47,7 @@ void add_region(takt::Snapshot& rank, const char* name, takt::Kind kind, std::in
   rank.spans.push_back(span);
 }
 
-/// The rank with the regions of its first steps: Comm, and the Batch around it.
+/// Returns the rank with regions in its first steps: Comm and the enclosing Batch.
 takt::Snapshot with_regions(takt::Snapshot rank, std::size_t steps) {
   for (std::size_t step = 0; step < steps; ++step) {
     const takt::Row& row = rank.rows[step];
@@ -61,7 +61,7 @@ std::string trace_file_of(const Scratch& scratch, int rank) {
   return scratch.path("run/rank-" + std::to_string(rank) + "/trace.json");
 }
 
-/// As the exporter of this rank has left it; of one that was killed, as trace.json.part.
+/// Writes the file as this rank's exporter leaves it; trace.json.part for a killed rank.
 void record(const Scratch& scratch, takt::Snapshot rank, bool finished = true, std::uint64_t max = kNoLimit) {
   rank.finished = finished;
   takt::TraceExporter exporter(trace_file_of(scratch, rank.run.rank), max);
@@ -73,7 +73,7 @@ struct Written {
   std::vector<std::string> warnings;
   bool all = false;
 
-  /// Names of the slices of a rank, in order.
+  /// Returns the names of a rank's slices, in order.
   std::vector<std::string> names(int rank) const {
     std::vector<std::string> found;
     for (const json& each : slices(rank)) { found.push_back(each["name"]); }
@@ -112,7 +112,7 @@ std::vector<std::string> step_names(std::size_t from, std::size_t to) {
 
 std::int64_t whole_ns(const json& microseconds) { return std::llround(microseconds.get<double>() * 1000); }
 
-/// A job of two ranks of which the second has recorded a time line.
+/// A job of two ranks of which the second has recorded a trace.
 class RecordedJob {
  public:
   static constexpr std::size_t kSteps = 40;
@@ -129,7 +129,7 @@ class RecordedJob {
   std::string file;  // of the second rank
 };
 
-/// That nothing of the file is used, and that this is told.
+/// Checks that nothing of the file is used, and that this is reported.
 void check_refused(const RecordedJob& job, const std::string& fact) {
   const Written found = written(job.scratch);
   CHECK(found.names(1) == step_names(0, RecordedJob::kSteps));
@@ -143,7 +143,7 @@ void check_refused(const RecordedJob& job, const std::string& fact) {
 
 }  // namespace
 
-TEST_CASE("takt trace: regions that ranks have recorded land where their steps do") {
+TEST_CASE("takt trace: places recorded regions of ranks at their steps") {
   const Scratch scratch;
   constexpr std::size_t kSteps = 400;
   TrueJob job({{0, 0}, {86'400'000'000'000, 80e-6}, {-3'000'000, -40e-6}}, kSteps);
@@ -154,7 +154,7 @@ TEST_CASE("takt trace: regions that ranks have recorded land where their steps d
   CHECK(found.warnings.empty());
   for (const int rank : {0, 1}) {
     const std::vector<json> slices = found.slices(rank);
-    REQUIRE(slices.size() == 2 * kSteps);  // and no step once more
+    REQUIRE(slices.size() == 2 * kSteps);  // no duplicate steps
     const auto place = static_cast<std::size_t>(rank);
     const std::int64_t error = rank == 0 ? 0 : found.of_rank(place)["error_ns"].get<std::int64_t>();
     for (std::size_t step = 0; step < kSteps; ++step) {
@@ -163,7 +163,7 @@ TEST_CASE("takt trace: regions that ranks have recorded land where their steps d
       REQUIRE(slices[2 * step + 1]["name"] == "Batch");
       const std::int64_t begin = TrueJob::kStart + whole_ns(slices[2 * step + 1]["ts"]);
       REQUIRE(std::abs(begin - job.begin_ns(place, step)) <= error + 1);
-      // Comm lies in its Batch, after rounding too.
+      // Comm is inside its Batch even after rounding.
       REQUIRE(whole_ns(slices[2 * step]["ts"]) + whole_ns(slices[2 * step]["dur"]) <=
               whole_ns(slices[2 * step + 1]["ts"]) + whole_ns(slices[2 * step + 1]["dur"]));
     }
@@ -175,7 +175,7 @@ TEST_CASE("takt trace: regions that ranks have recorded land where their steps d
   CHECK_FALSE(found.of_rank(2).contains("recorded"));
 }
 
-TEST_CASE("takt trace: behind the end of a recorded time line stand the steps of the journal") {
+TEST_CASE("takt trace: adds the journal's steps after the end of a recorded trace") {
   RecordedJob job;
   const bool full = GENERATE(true, false);  // or killed
   record(job.scratch, with_regions(job.job.rank(1), full ? RecordedJob::kSteps : 30), full, full ? 60 : kNoLimit);
@@ -193,7 +193,7 @@ TEST_CASE("takt trace: behind the end of a recorded time line stand the steps of
   if (full) { CHECK(mentions(found.warnings[0], {"20", "TAKT_TRACE_EVENTS"})); }
 }
 
-TEST_CASE("takt trace: of a file that was cut what is whole is used, wherever the cut is") {
+TEST_CASE("takt trace: uses the complete part of a truncated file for any cut") {
   RecordedJob job;
   const bool part = GENERATE(false, true);
   record(job.scratch, with_regions(job.job.rank(1), RecordedJob::kSteps), !part);
@@ -220,7 +220,7 @@ TEST_CASE("takt trace: of a file that was cut what is whole is used, wherever th
   CHECK((batches != 0) == (cut >= 2000));
 }
 
-TEST_CASE("takt trace: a recorded time line of another rank or run is not used") {
+TEST_CASE("takt trace: ignores a recorded trace of another rank or run") {
   RecordedJob job;
   takt::Snapshot other = with_regions(job.job.rank(1), RecordedJob::kSteps);
   const int what = GENERATE(0, 1, 2, 3, 4);
@@ -234,7 +234,7 @@ TEST_CASE("takt trace: a recorded time line of another rank or run is not used")
   check_refused(job, "this rank");
 }
 
-TEST_CASE("takt trace: what is no time line of Takt's is not used, nor waited for, nor followed") {
+TEST_CASE("takt trace: other files are not used, waited for or followed") {
   RecordedJob job;
   SECTION("another file") {
     write_text(job.file, "[{\"name\":\"IO\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]");
@@ -244,7 +244,7 @@ TEST_CASE("takt trace: what is no time line of Takt's is not used, nor waited fo
     REQUIRE(::mkfifo(job.file.c_str(), 0600) == 0);
     check_refused(job, "not a regular file");
   }
-  SECTION("a link to a good one") {
+  SECTION("a link to a valid one") {
     record(job.scratch, with_regions(job.job.rank(1), RecordedJob::kSteps));
     REQUIRE(::rename(job.file.c_str(), job.scratch.path("good").c_str()) == 0);
     REQUIRE(::symlink(job.scratch.path("good").c_str(), job.file.c_str()) == 0);
@@ -260,7 +260,7 @@ TEST_CASE("takt trace: what is no time line of Takt's is not used, nor waited fo
   }
 }
 
-TEST_CASE("takt trace: damaged lines are left out and told, and the others used") {
+TEST_CASE("takt trace: excludes and reports damaged lines and uses the others") {
   RecordedJob job;
   record(job.scratch, with_regions(job.job.rank(1), RecordedJob::kSteps));
   std::string text = read_text(job.file);
@@ -284,14 +284,14 @@ TEST_CASE("takt trace: damaged lines are left out and told, and the others used"
   CHECK(found.names(1).size() == 2 + (RecordedJob::kSteps - 1));
 }
 
-TEST_CASE("takt trace: streams of devices and further tracks keep their names and places") {
+TEST_CASE("takt trace: device streams and further tracks keep their names and places") {
   RecordedJob job;
   takt::Snapshot rank = job.job.rank(1);
   rank.time_lines.push_back({"cuda", 0, 800, 1, 0, 0, {}});
   rank.streams = {{0, 3, 0}};
   add_region(rank, "Forward", takt::Kind::compute, 1000, 5000, 0);
   add_region(rank, "load", takt::Kind::io, 2000, 3000);
-  add_region(rank, "load", takt::Kind::io, 3000, 3000);  // across the one before
+  add_region(rank, "load", takt::Kind::io, 3000, 3000);  // overlaps the previous one
   record(job.scratch, rank);
   const Written found = written(job.scratch);
   std::vector<std::pair<std::uint32_t, std::string>> tracks;
@@ -312,11 +312,11 @@ TEST_CASE("takt trace: streams of devices and further tracks keep their names an
   CHECK(slices[0]["dur"] == 5.0);
   CHECK(slices[1]["tid"] == main);
   CHECK(slices[2]["tid"] == 2'000'001);
-  // By the clock of the first rank, as the second one began a millisecond later.
+  // By the clock of the first rank, because the second one started a millisecond later.
   CHECK(whole_ns(slices[0]["ts"]) == Approx(TrueJob::kMs + 1000).margin(5000));
 }
 
-TEST_CASE("takt trace: names that were recorded command nothing") {
+TEST_CASE("takt trace: recorded names cannot control the terminal") {
   RecordedJob job;
   takt::Snapshot rank = job.job.rank(1);
   const std::string name = "\x1b[2J\",\"pid\":0,\"x\":\"\xe2\x80\xae\\\n\t";
@@ -332,7 +332,7 @@ TEST_CASE("takt trace: names that were recorded command nothing") {
   CHECK_FALSE(contains(text, "\xe2\x80\xae"));
 }
 
-TEST_CASE("takt trace: curves that are in both files come once, and one rank alone has its steps") {
+TEST_CASE("takt trace: curves in both files appear once, and a single rank keeps its steps") {
   RecordedJob job;
   takt::Snapshot rank = with_regions(job.job.rank(1), RecordedJob::kSteps);
   record(job.scratch, rank);
@@ -352,5 +352,5 @@ TEST_CASE("takt trace: curves that are in both files come once, and one rank alo
     if (each["ph"] == "X") { names.push_back(each["name"]); }
   }
   CHECK(names.size() == 2 * RecordedJob::kSteps);
-  CHECK(names.front() == "Comm");  // as recorded, which ends before its Batch
+  CHECK(names.front() == "Comm");  // as recorded: it ends before its Batch
 }

@@ -75,14 +75,14 @@ std::string reported(const Measurements& measurements) {
 
 }  // namespace
 
-TEST_CASE("Results file: what is written is read again, and says the same") {
+TEST_CASE("Results file: reading restores what was written") {
   const std::string text = results_file_json_of(measured());
   const Measurements again = parsed(text);
   REQUIRE(again.size() == 1);
   CHECK(results_file_json_of(again) == text);
 }
 
-TEST_CASE("Results file: single runs are passed over") {
+TEST_CASE("Results file: reading skips single runs") {
   Measurement with_runs = measured();
   with_runs.runs.resize(10);
   with_runs.runs_left_out = 0;
@@ -94,7 +94,7 @@ TEST_CASE("Results file: single runs are passed over") {
   CHECK(again[0]->stream.n == 3);
 }
 
-TEST_CASE("Results file: what cannot be is as if it were not there") {
+TEST_CASE("Results file: impossible values count as missing") {
   const std::string head = R"({"schema": "takt-results/1", "measurements": )";
   CHECK(parsed(head + R"([{"name": "a", "host": {"n": 3, "mean_ns": 5}}]})").size() == 1);
   CHECK(parsed(head + R"([{"name": "", "host": {"n": 3}}, {"name": "a"}, 7, null, [], {"name": 3, "host": {"n": 3}}]})")
@@ -103,7 +103,7 @@ TEST_CASE("Results file: what cannot be is as if it were not there") {
       "low_ns": 9, "high_ns": 3, "p90_ns": "x"}, "joules": -5, "memory_bytes": -3, "items": -2, "first_ns": -9,
       "notes": {"least_clock_mhz": 1.5, "others_busy": 7, "slowdowns": 18446744073709551615}, "meters": {"a": 1},
       "end": "never"}]})");
-  if (!odd.empty()) {  // a number that is no double makes it no JSON
+  if (!odd.empty()) {  // a number beyond a double makes the JSON invalid
     CHECK_FALSE(contains(reported(odd), "\x1b"));
   }
   const auto other =
@@ -124,7 +124,7 @@ TEST_CASE("Results file: what cannot be is as if it were not there") {
   CHECK_FALSE(contains(reported(other), "\x1b"));
 }
 
-TEST_CASE("Results file: what is no such document is an error that says what it is") {
+TEST_CASE("Results file: another document is an error that says what it is") {
   for (const char* text : {"", "[]", "7", "{", R"({"schema": "takt-results/2", "measurements": []})",
                            R"({"schema": "takt-results/1", "measurements": 3})"}) {
     std::string error;
@@ -133,7 +133,7 @@ TEST_CASE("Results file: what is no such document is an error that says what it 
   }
 }
 
-TEST_CASE("Results file: a file with bytes that somebody has changed never ends the command") {
+TEST_CASE("Results file: a file with changed bytes never crashes the command") {
   const std::string text = results_file_json_of(measured());
   takt_test::Random random(takt_test::test_seed());
   for (int each = 0; each < takt_test::scaled(2000); ++each) {
@@ -146,12 +146,12 @@ TEST_CASE("Results file: a file with bytes that somebody has changed never ends 
   }
 }
 
-TEST_CASE("Results file: more than 1 000 measurements are not taken") {
+TEST_CASE("Results file: reads at most 1 000 measurements") {
   const Measurements many(1001, std::make_shared<const Measurement>(measured()));
   CHECK(parsed(results_file_json_of(many)).size() == 1000);
 }
 
-TEST_CASE("Results file: no link is followed, and nothing is read that is too large") {
+TEST_CASE("Results file: follows no link and reads no file that is too large") {
   const takt_test::Scratch scratch;
   std::string error;
   CHECK(read_results(scratch.path(""), error).empty());

@@ -21,7 +21,7 @@ using takt::detail::ComparedRun;
 
 namespace {
 
-/// The directory of a run of one rank.
+/// Writes a run of one rank and returns its directory.
 std::string write_run(const Scratch& scratch, const std::string& name, Snapshot snapshot) {
   const std::string directory = scratch.path(name);
   const std::string rank = directory + "/rank-0-0";
@@ -51,7 +51,7 @@ void add_calls(Snapshot& snapshot, std::uint32_t path, int calls, std::uint64_t 
 
 }  // namespace
 
-TEST_CASE("takt diff: regions whose paths read the same count together, and that is told") {
+TEST_CASE("takt diff: regions whose paths are spelled the same count together, with a warning") {
   const Scratch scratch;
   Snapshot snapshot;
   add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
@@ -73,7 +73,7 @@ TEST_CASE("takt diff: regions whose paths read the same count together, and that
   CHECK(mentions(reported[0], {"Batch/load", "2"}));
 }
 
-TEST_CASE("takt diff: a region shorter than the clock tells counts as 1 ns, and one without calls as nothing") {
+TEST_CASE("takt diff: a region shorter than the clock's resolution counts as 1 ns, one without calls as nothing") {
   const Scratch scratch;
   Snapshot snapshot;
   add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
@@ -85,7 +85,7 @@ TEST_CASE("takt diff: a region shorter than the clock tells counts as 1 ns, and 
   CHECK(run.regions.at("Batch/none").mean.value == 0);
 }
 
-TEST_CASE("takt diff: a region in steps has its time in a step, unless every() leaves calls out") {
+TEST_CASE("takt diff: a region in steps has its time per step, unless every() skips calls") {
   const Scratch scratch;
   Snapshot snapshot;
   add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
@@ -109,7 +109,7 @@ TEST_CASE("takt diff: a region in steps has its time in a step, unless every() l
   CHECK(run.regions.at("Batch/sampled").mean.value == Approx(100));
 }
 
-TEST_CASE("takt diff: a copy of a run is the same run, and one that has its id alone is another") {
+TEST_CASE("takt diff: a copied run is the same run, and one that only shares its id is another") {
   const Scratch scratch;
   Snapshot snapshot;
   snapshot.run.id = "nightly";
@@ -123,7 +123,7 @@ TEST_CASE("takt diff: a copy of a run is the same run, and one that has its id a
         compared(write_run(scratch, "another", snapshot)).identity);
 }
 
-TEST_CASE("takt diff: the versions of Takt that recorded the runs are among what differs") {
+TEST_CASE("takt diff: lists different recording versions of Takt") {
   const Scratch scratch;
   Snapshot snapshot;
   snapshot.run.takt_version = "0.1.0";

@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kBegin = 1'700'000'000 * kSecond;
 
-/// One that ran for 100 s.
+/// Returns a process that ran for 100 s.
 Rank process(int rank, int world, int attempt = 0, std::int64_t start_unix_ns = kBegin) {
   Rank made;
   made.directory = "run/rank-" + std::to_string(rank) + "-" + std::to_string(attempt) + "-1";
@@ -37,7 +37,7 @@ Rank process(int rank, int world, int attempt = 0, std::int64_t start_unix_ns = 
   return made;
 }
 
-/// What the reader makes of processes of one run that are at hand.
+/// The reader's result for processes that are already read.
 struct Picked : ReadRun {
   std::vector<Rank> ranks;
 };
@@ -71,14 +71,14 @@ using takt_test::mentions;
 
 }  // namespace
 
-TEST_CASE("Last ranks: each rank once, in order, whatever the order of the processes") {
+TEST_CASE("Last ranks: returns each rank once and in order for any order of processes") {
   const Picked picked = pick_last({process(3, 4), process(0, 4), process(2, 4)});
   CHECK(numbers(picked) == Numbers{0, 2, 3});
   CHECK(picked.missing() == 1);
   CHECK(picked.warnings.empty());
 }
 
-TEST_CASE("Last ranks: processes that ran beside each other are one attempt, however their launchers count") {
+TEST_CASE("Last ranks: processes that overlapped are one attempt, whatever their launchers count") {
   const std::int64_t again = kBegin + 101 * kSecond;
   const Picked picked =
       pick_last({process(0, 4), process(1, 4), process(2, 4), process(3, 4), process(0, 4, 1, again),
@@ -88,13 +88,13 @@ TEST_CASE("Last ranks: processes that ran beside each other are one attempt, how
   REQUIRE(picked.attempts.size() == 2);
   CHECK(picked.attempts[0].ranks == 4);
   CHECK(picked.attempts[1].ranks == 4);
-  // A rank of before, of which the restart has no journal; its clock is 2 s ahead.
+  // A rank of the earlier attempt, missing in the restart; its clock is 2 s ahead.
   const Picked without = pick_last({process(0, 2), process(1, 2, 0, kBegin + 3 * kSecond), process(0, 2, 1, again)});
   CHECK(numbers(without) == Numbers{0});
   CHECK(without.missing() == 1);
 }
 
-TEST_CASE("Last ranks: of two processes of one rank the one that began last counts, and the other is named") {
+TEST_CASE("Last ranks: of two processes of one rank the later one counts and the other is named") {
   const Picked picked = pick_last({process(0, 2, 0, kBegin + kSecond), process(1, 2), process(0, 2)});
   CHECK(numbers(picked) == Numbers{0, 1});
   CHECK(picked.ranks[0].snapshot.run.start_unix_ns == kBegin + kSecond);
@@ -102,7 +102,7 @@ TEST_CASE("Last ranks: of two processes of one rank the one that began last coun
   CHECK(mentions(picked.warnings[0], {"rank 0", "attempt 0", "host n1", "run/rank-0-0-1"}));
 }
 
-TEST_CASE("Last ranks: of a restart with fewer ranks those before it are left out, and none is missing") {
+TEST_CASE("Last ranks: a restart with fewer ranks excludes earlier ones, and none is missing") {
   const std::int64_t later = kBegin + 200 * kSecond;
   const Picked picked =
       pick_last({process(0, 3), process(1, 3), process(2, 3), process(0, 2, 1, later), process(1, 2, 1, later)});
@@ -111,11 +111,11 @@ TEST_CASE("Last ranks: of a restart with fewer ranks those before it are left ou
   CHECK(picked.warnings.size() == 3);
 }
 
-TEST_CASE("Last ranks: a rank above a world that nobody told counts, also before a higher one says so") {
+TEST_CASE("Last ranks: a rank beyond an unknown world size counts, even before a higher one gives the size") {
   CHECK(numbers(pick_last({process(0, 1), process(1, 1), process(2, 1)})) == Numbers{0, 1, 2});
 }
 
-TEST_CASE("Last ranks: no more are held back than have to be") {
+TEST_CASE("Last ranks: holds back no more ranks than necessary") {
   std::vector<Rank> of_run;
   for (int rank = 0; rank < 4; ++rank) { of_run.push_back(process(rank, 4)); }
   RunReader reader = reader_of(of_run, 1);
@@ -132,18 +132,18 @@ TEST_CASE("Last ranks: no more are held back than have to be") {
   CHECK(run.world == 4);
 }
 
-TEST_CASE("Last ranks: that clocks are a day apart is said, and the ranks count") {
+TEST_CASE("Last ranks: clocks a day apart are reported, and the ranks count") {
   const Picked picked = pick_last({process(0, 3), process(1, 3, 0, kBegin + 86'400 * kSecond), process(2, 3)});
   CHECK(numbers(picked) == Numbers{0, 1, 2});
   REQUIRE(picked.warnings.size() == 1);
   CHECK(mentions(picked.warnings[0], {"rank 1", "24.0 h", "rank 0"}));
 }
 
-TEST_CASE("Last ranks: ranks that begin within the hour are as usual") {
+TEST_CASE("Last ranks: ranks that start within an hour cause no warning") {
   CHECK(pick_last({process(0, 2), process(1, 2, 0, kBegin + 3599 * kSecond)}).warnings.empty());
 }
 
-TEST_CASE("Last ranks: clocks that cannot be are told without an overflow") {
+TEST_CASE("Last ranks: impossible clocks are reported without overflow") {
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const Picked picked = pick_last({process(0, 2, 0, kMin), process(1, 2, 0, std::numeric_limits<std::int64_t>::max())});
   CHECK(numbers(picked) == Numbers{0, 1});
@@ -163,7 +163,7 @@ std::vector<AttemptSpan> attempts_of(const std::vector<Rank>& ranks) { return pi
 
 }  // namespace
 
-TEST_CASE("between attempts lies what is from the last end to the first start") {
+TEST_CASE("the time between attempts is from the last end to the first start") {
   const auto attempts = attempts_of({attempt_of(2, 900, 10), attempt_of(0, 100, 50), attempt_of(1, 400, 100),
                                      attempt_of(0, 110, 90), attempt_of(1, 350, 20)});
   REQUIRE(attempts.size() == 3);
@@ -176,7 +176,7 @@ TEST_CASE("between attempts lies what is from the last end to the first start") 
   CHECK(takt::cli::ns_between({}) == 0);
 }
 
-TEST_CASE("clocks that are set otherwise, or cannot be, make no time between attempts wrap") {
+TEST_CASE("adjusted or impossible clocks do not overflow the time between attempts") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const auto between = [](const std::vector<AttemptSpan>& attempts) {
@@ -189,7 +189,7 @@ TEST_CASE("clocks that are set otherwise, or cannot be, make no time between att
   CHECK(attempts_of({attempt_of(0, kMax, kMax), attempt_of(1, 100, 10)}).front().end_unix_ns == kMax);
 }
 
-TEST_CASE("a process follows another one on its host, once that has ended") {
+TEST_CASE("a process follows another one on its host only after that has ended") {
   Rank first = attempt_of(0, 100, 50);
   const auto warning = [&](const Rank& later) {
     const Picked picked = pick_last({first, later});
@@ -203,7 +203,7 @@ TEST_CASE("a process follows another one on its host, once that has ended") {
   CHECK(mentions(warning(attempt_of(0, 150, 1)), {"twice"}));
 }
 
-TEST_CASE("ranks that do not know how many they are belong to the run, unless it was started again with fewer") {
+TEST_CASE("ranks of unknown world size belong to the run, unless it was restarted with fewer") {
   const auto numbered = [](int number, std::int64_t start_ns) {
     Rank rank = attempt_of(0, start_ns, 1000, "a", number);
     rank.snapshot.run.world_size = number + 1;
@@ -219,7 +219,7 @@ TEST_CASE("ranks that do not know how many they are belong to the run, unless it
   CHECK(again.warnings.size() == 1);
 }
 
-TEST_CASE("Run reader: ranks of several runs are sorted out, and what cannot be read is told by place") {
+TEST_CASE("Run reader: separates ranks of several runs, and names unreadable ones by directory") {
   std::vector<Rank> all = {process(1, 2), process(0, 2, 0, kBegin + kSecond), process(0, 2)};
   all[1].snapshot.run.id = "other";
   RunReader reader = reader_of(all);
@@ -246,7 +246,7 @@ TEST_CASE("Run reader: ranks of several runs are sorted out, and what cannot be 
   CHECK(run.ranks == 0);
 }
 
-TEST_CASE("Run reader: a journal that is another process's than the one that was looked at does not count") {
+TEST_CASE("Run reader: ignores a journal that was replaced by another process's") {
   const std::vector<Rank> all = {process(0, 1)};
   RunReader reader = reader_of(all);
   const ReadRun run = reader.read(

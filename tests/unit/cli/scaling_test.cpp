@@ -34,12 +34,12 @@ constexpr std::uint64_t kSteps = 100;
 struct Job {
   int ranks = 1;
   std::uint64_t items = 0;  // of all ranks in all steps
-  int left_out = 0;         // ranks without a journal, from the last one on
+  int left_out = 0;         // ranks without a journal, counted from the last
   int attempt = 0;
   std::uint64_t period_ns = 10'000'000'000;
 };
 
-/// One rank of a job of `ranks` at so many samples in 100 steps, which take it `period_ns`.
+/// Returns one rank of a job of `ranks` whose 100 steps take it `period_ns`.
 Snapshot scaling_rank_of(const std::string& id, const Job& job, int rank) {
   Snapshot snapshot;
   snapshot.run.id = id;
@@ -65,7 +65,7 @@ Snapshot scaling_rank_of(const std::string& id, const Job& job, int rank) {
   return snapshot;
 }
 
-/// Journals in a directory of their own; returns which.
+/// Writes journals to a separate directory and returns its path.
 std::string write_job(const Scratch& scratch, const std::string& id, const Job& job) {
   std::string run = scratch.path(id);
   ::mkdir(run.c_str(), 0700);
@@ -101,9 +101,9 @@ std::string what_is_wrong(const ScalingRuns& runs) {
 
 }  // namespace
 
-// The deep-learning tutorial of SC21: its plots, read by eye. Ranks are nodes there.
+// The deep-learning tutorial of SC21: values read off its plots. Its ranks are nodes.
 
-TEST_CASE("takt scaling: the weak efficiency of the SC21 tutorial comes out of its journals") {
+TEST_CASE("takt scaling: reproduces the weak efficiency of the SC21 tutorial from journals") {
   const Scratch scratch;
   const ScalingReport report =
       scaling_report_of({scaling_read({write_job(scratch, "all", {32, 32 * 20'656, 0, 0, 12'785'000'000}),
@@ -127,7 +127,7 @@ TEST_CASE("takt scaling: the weak efficiency of the SC21 tutorial comes out of i
                       {"all", "32", "51 701", "51 184 to 52 218", "25.03", "78.2 %", "100.0 %", "88.9 %    88.9 %"}));
 }
 
-TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in both forms") {
+TEST_CASE("takt scaling: reproduces the overheads of the SC21 tutorial, of one size, in both forms") {
   const Scratch scratch;
   const auto overhead_of = [&](const std::string& name, std::uint64_t rate, std::uint64_t without) {
     const ScalingReport report =
@@ -154,7 +154,7 @@ TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in bot
   CHECK(contains(takt::cli::scaling_csv(stall), ",0.2397058823529412,,\n"));
 }
 
-TEST_CASE("takt scaling: weak and strong are told by the samples a step, and a wish that says otherwise is told") {
+TEST_CASE("takt scaling: samples per step distinguish weak and strong, and a contrary option causes a warning") {
   const Scratch scratch;
   const std::vector<JobRun> weak =
       scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
@@ -170,7 +170,7 @@ TEST_CASE("takt scaling: weak and strong are told by the samples a step, and a w
   CHECK(scaling_report_of({neither, {}, {}, Scaling::weak}).warnings.empty());
 }
 
-TEST_CASE("takt scaling: one size alone, and a run without samples, are refused with what to do") {
+TEST_CASE("takt scaling: a single size, and a run without samples, are refused with the remedy") {
   const Scratch scratch;
   const std::vector<JobRun> one =
       scaling_read({write_job(scratch, "1", {2, 6400}), write_job(scratch, "2", {2, 6400})});
@@ -180,7 +180,7 @@ TEST_CASE("takt scaling: one size alone, and a run without samples, are refused 
                     Catch::Matchers::Contains("run none") && Catch::Matchers::Contains("items(n)"));
 }
 
-TEST_CASE("takt scaling: of two runs of the smallest size the first named is the one that others are compared with") {
+TEST_CASE("takt scaling: of two runs of the smallest size the first named is the baseline") {
   const Scratch scratch;
   const ScalingReport report =
       scaling_report_of({scaling_read({write_job(scratch, "large", {4, 20'000}), write_job(scratch, "b", {2, 10'000}),
@@ -195,7 +195,7 @@ TEST_CASE("takt scaling: of two runs of the smallest size the first named is the
   CHECK(mentions(report.warnings.at(1), {"2 ranks", "b"}));
 }
 
-TEST_CASE("takt scaling: runs without a loader stand beside those of their size, and what has none is told") {
+TEST_CASE("takt scaling: runs without a loader are compared within their size, and missing ones are reported") {
   const Scratch scratch;
   const std::vector<JobRun> runs =
       scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
@@ -213,7 +213,7 @@ TEST_CASE("takt scaling: runs without a loader stand beside those of their size,
   CHECK(mentions(report.warnings[1], {"4t"}));
 }
 
-TEST_CASE("takt scaling: the golden text holds the table and each kind of line") {
+TEST_CASE("takt scaling: the golden text has the table and each kind of line") {
   const Scratch scratch;
   const ScalingReport report =
       scaling_report_of({scaling_read({write_job(scratch, "large", {4, 20'000, 1}),
@@ -226,7 +226,7 @@ TEST_CASE("takt scaling: the golden text holds the table and each kind of line")
   takt_test::check_golden("scaling.txt", text);
 }
 
-TEST_CASE("takt scaling: a job counts with its ranks, those without a journal too, and with its newest attempt") {
+TEST_CASE("takt scaling: a job counts with all its ranks, even without a journal, and with its newest attempt") {
   const Scratch scratch;
   const std::vector<JobRun> cut = scaling_read({write_job(scratch, "cut", {4, 25'600, 1})});
   REQUIRE(cut.size() == 1);

@@ -12,7 +12,7 @@ using namespace takt::detail;
 
 namespace {
 
-/// What a reader of pax makes of a header, with the extended one in front of it.
+/// Parses a header, preceded by its extended header, as a pax reader does.
 TarEntry read_back(std::string_view header) {
   std::string records;
   TarEntry entry;
@@ -27,7 +27,7 @@ TarEntry read_back(std::string_view header) {
   return entry;
 }
 
-/// Parts of so many bytes at most.
+/// Returns a path with parts of limited length.
 std::string some_path(takt_test::Random& random) {
   std::string path;
   for (std::uint64_t parts = 1 + random.below(3); parts > 0; --parts) {
@@ -38,7 +38,7 @@ std::string some_path(takt_test::Random& random) {
 
 }  // namespace
 
-TEST_CASE("a header of tar says what it was made of, however long the name and however fine the time") {
+TEST_CASE("a tar header restores its entry for any name length and time resolution") {
   takt_test::Random random(takt_test::test_seed());
   for (int round = 0; round < 2000; ++round) {
     TarEntry entry;
@@ -55,7 +55,7 @@ TEST_CASE("a header of tar says what it was made of, however long the name and h
   }
 }
 
-TEST_CASE("a short name and a whole second need one block, which tar has known since 1988") {
+TEST_CASE("a short name and a whole second need one block, as in tar of 1988") {
   const std::string header = tar_header({"run/rank-0-0-1/journal-00000.tjl", TarEntry::kFile, 8, 1'000'000'000});
   REQUIRE(header.size() == kTarBlock);
   CHECK(header.substr(0, 33) == std::string("run/rank-0-0-1/journal-00000.tjl\0", 33));
@@ -69,11 +69,11 @@ TEST_CASE("a short name and a whole second need one block, which tar has known s
                                              8));
 }
 
-TEST_CASE("a header of which a bit has changed is none") {
+TEST_CASE("a header with a changed bit is refused") {
   const std::string header = tar_header({"run/rank-0-0-1/journal-00000.tjl", TarEntry::kFile, 8, 1'000'000'000});
   TarEntry entry;
   for (std::size_t bit = 0; bit < 8 * kTarBlock; ++bit) {
-    if (bit / 8 >= 148 && bit / 8 < 156) { continue; }  // the checksum may be spelled in several ways
+    if (bit / 8 >= 148 && bit / 8 < 156) { continue; }  // the checksum can be written in several ways
     std::string changed = header;
     changed[bit / 8] = static_cast<char>(static_cast<unsigned char>(changed[bit / 8]) ^ (1U << (bit % 8)));
     CHECK_FALSE(parse_tar_header(changed, entry));
@@ -82,7 +82,7 @@ TEST_CASE("a header of which a bit has changed is none") {
   CHECK_FALSE(parse_tar_header(std::string(kTarBlock, ' '), entry));
 }
 
-TEST_CASE("extended headers that cannot be read are said to be so") {
+TEST_CASE("unreadable extended headers are reported as such") {
   TarEntry entry;
   CHECK(parse_tar_extension("", entry));
   CHECK(parse_tar_extension("10 uid=12\n", entry));

@@ -25,7 +25,7 @@ std::string tensorboard_job_file_of(const RankDirectories& directories) {
 
 }  // namespace
 
-TEST_CASE("TensorBoard over ranks: takt sync writes them once, and again where more ranks have come") {
+TEST_CASE("TensorBoard over ranks: takt sync writes them once, and again for more ranks") {
   RankDirectories directories(4, 3);
   const Synced first = sync(directories);
   CHECK(first.status == 0);
@@ -47,7 +47,7 @@ TEST_CASE("TensorBoard over ranks: takt sync writes them once, and again where m
   CHECK(read_text(tensorboard_job_file_of(directories)) == events);
 }
 
-TEST_CASE("TensorBoard over ranks: while a rank runs there are none, and the status says so") {
+TEST_CASE("TensorBoard over ranks: none are written while a rank runs, and the status says so") {
   RankDirectories directories(4, 3);
   directories.add(3, RankState::runs);
   const Synced synced = sync(directories);

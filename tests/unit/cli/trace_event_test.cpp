@@ -23,7 +23,7 @@ std::string slice_line(const std::string& begin, const std::string& length, cons
 
 }  // namespace
 
-TEST_CASE("Trace event: a slice comes back to the nanosecond, whatever its name") {
+TEST_CASE("Trace event: restores a slice to the nanosecond for any name") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   const std::int64_t begin = GENERATE(as<std::int64_t>{}, 0, 1, 999, -1'001, 9'007'199'254'740'993, kMax - 5,
                                       std::numeric_limits<std::int64_t>::min());
@@ -40,7 +40,7 @@ TEST_CASE("Trace event: a slice comes back to the nanosecond, whatever its name"
   CHECK(found->track == 2'000'001);
 }
 
-TEST_CASE("Trace event: names and the order of tracks") {
+TEST_CASE("Trace event: reads names and the order of tracks") {
   const auto parsed = [](const char* what, const takt::detail::JsonText& arguments) {
     return TraceEvent::parse(takt::detail::trace_metadata(what, 1, 3, arguments));
   };
@@ -60,7 +60,7 @@ TEST_CASE("Trace event: names and the order of tracks") {
   CHECK_FALSE(parsed("thread_sort_index", {{"sort_index", -1}}));
 }
 
-TEST_CASE("Trace event: what Takt does not write is none") {
+TEST_CASE("Trace event: ignores what Takt does not write") {
   CHECK(TraceEvent::parse(slice_line("1.500", "2.000")));
   for (const char* const number : {"1", "1.5", "1.5000", "1e5.000", "1.1e5", "\"1.500\"", "null", "[1.500]",
                                    "9223372036854775.808", "99999999999999999999.000"}) {
@@ -84,7 +84,7 @@ TEST_CASE("Trace event: what Takt does not write is none") {
   CHECK_FALSE(TraceEvent::parse(R"({"name":"B","ph":"B","ts":1.000,"pid":1,"tid":1})"));
 }
 
-TEST_CASE("Trace event: a kind that is not known is other") {
+TEST_CASE("Trace event: an unknown kind becomes other") {
   const std::string line = slice_line("1.500", "2.000");
   const std::optional<TraceEvent> found =
       TraceEvent::parse(std::string(line).replace(line.find("\"io\""), 4, R"("a\",\"x")"));

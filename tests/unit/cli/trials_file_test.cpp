@@ -74,7 +74,7 @@ std::shared_ptr<const TrialResults> trials_file_parsed(const std::string& text) 
 
 }  // namespace
 
-TEST_CASE("Trials file: what is written is read again, and says the same") {
+TEST_CASE("Trials file: reading restores what was written") {
   const TrialResults results = sample();
   const std::string text = trials_file_json_of(results);
   const auto again = trials_file_parsed(text);
@@ -86,7 +86,7 @@ TEST_CASE("Trials file: what is written is read again, and says the same") {
   REQUIRE(trials_file_json_of(*trials_file_parsed(trials_file_json_of(nothing))) == trials_file_json_of(nothing));
 }
 
-TEST_CASE("Trials file: what is no such document is told, whatever it is") {
+TEST_CASE("Trials file: any other document is reported") {
   for (const char* text :
        {"", "{", "[]", "1", "null", "{\"schema\":\"takt-trials/2\"}", "{\"schema\":1}", "\xff\xfe"}) {
     std::string error;
@@ -99,13 +99,13 @@ TEST_CASE("Trials file: what is no such document is told, whatever it is") {
   REQUIRE(parse_trials("{\"schema\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", error) == nullptr);
 }
 
-TEST_CASE("Trials file: members of other types, and figures that cannot be, are as if they were not there") {
+TEST_CASE("Trials file: members of other types and impossible figures count as missing") {
   const auto results = trials_file_parsed(
       "{\"schema\":\"takt-trials/1\",\"unit\":[1],\"took_ns\":-5,\"streams\":\"many\",\"went_on\":1,\"cut\":{},"
       "\"kinds\":[7,{\"kind\":\"FULL\",\"trials\":-1,\"per_s\":1e999,\"low\":5,\"high\":\"x\",\"ns\":1.5},"
       "{\"kind\":\"IO\",\"trials\":3,\"per_s\":10,\"low\":11,\"high\":12,\"begin_unix_ns\":18446744073709551615},"
       "{\"kind\":\"OTHER\"}],\"finding\":{\"sentence\":\"trust me\"}}");
-  REQUIRE(results == nullptr);  // 1e999 is no number of JSON's that there is room for
+  REQUIRE(results == nullptr);  // 1e999 does not fit into any JSON number
   const auto without = trials_file_parsed(
       "{\"schema\":\"takt-trials/1\",\"unit\":[1],\"took_ns\":-5,\"streams\":\"many\",\"went_on\":1,\"cut\":{},"
       "\"kinds\":[7,{\"kind\":\"FULL\",\"trials\":-1,\"per_s\":-3,\"low\":5,\"high\":\"x\",\"ns\":1.5},"
@@ -122,10 +122,10 @@ TEST_CASE("Trials file: members of other types, and figures that cannot be, are 
   REQUIRE(without->of(TrialKind::io).trials == 3);
   REQUIRE_FALSE(without->of(TrialKind::io).interval);
   REQUIRE(without->of(TrialKind::io).begin_unix_ns > 0);
-  REQUIRE_FALSE(without->finding.has_value());  // by the figures, which say nothing
+  REQUIRE_FALSE(without->finding.has_value());  // because the figures support none
 }
 
-TEST_CASE("Trials file: one that is not there is none, and links are not followed") {
+TEST_CASE("Trials file: a missing one is empty, and links are not followed") {
   const takt_test::Scratch scratch;
   std::string error;
   REQUIRE(read_trials(scratch.path(""), error) == nullptr);
@@ -143,7 +143,7 @@ TEST_CASE("Trials file: one that is not there is none, and links are not followe
   REQUIRE(read_trials(scratch.path(""), error) != nullptr);
 }
 
-TEST_CASE("Trials report: the table says what the figures rest on") {
+TEST_CASE("Trials report: the table shows the basis of its figures") {
   takt::RunInfo run;
   run.name = "digits\x1b[2J";
   run.id = "digits-1";
@@ -153,9 +153,9 @@ TEST_CASE("Trials report: the table says what the figures rest on") {
   INFO(text);
   REQUIRE(line_mentions(text, {"digits?[2J", "digits-1", "0", "4", "5.00 s"}));
   REQUIRE(line_mentions(text, {"SYNTHETIC", "200", "198 to 202", "37", "290", "2.90 s"}));
-  REQUIRE(line_mentions(text, {"FULL", "10", "100 ns"}));  // left out
+  REQUIRE(line_mentions(text, {"FULL", "10", "100 ns"}));  // excluded
   REQUIRE(line_mentions(text, {"SYNTHETIC", "300 ms"}));   // copies
-  REQUIRE(line_mentions(text, {"SYNTHETIC", "device"}));   // where its batch lies
+  REQUIRE(line_mentions(text, {"SYNTHETIC", "device"}));   // where its batch is stored
   REQUIRE(line_mentions(text, {"2 streams"}));
   REQUIRE(line_mentions(text, {"1", "failed"}));
   REQUIRE(line_mentions(text, {results.cut}));
@@ -169,12 +169,12 @@ TEST_CASE("Trials report: the table says what the figures rest on") {
   takt::detail::conclude_trials(results);
   const std::string other = takt::detail::format_trials(run, results, 200, false);
   INFO(other);
-  REQUIRE(line_mentions(other, {"IO", "2", "3"}));  // trials there are, and that it takes
+  REQUIRE(line_mentions(other, {"IO", "2", "3"}));  // trials done, and trials needed
   REQUIRE_FALSE(line_mentions(other, {"SYNTHETIC", "device"}));
   REQUIRE(line_mentions(takt::detail::format_trials(run, results, 40, false), {"FULL", "195"}));
 }
 
-TEST_CASE("Trials report: of ranks that did not run at once that is told") {
+TEST_CASE("Trials report: reports ranks that did not run concurrently") {
   std::vector<TrialResults> ranks(2, sample());
   const auto text_of = [&ranks] {
     takt::RunInfo run;
@@ -191,7 +191,7 @@ TEST_CASE("Trials report: of ranks that did not run at once that is told") {
   REQUIRE_FALSE(line_mentions(more, {"FULL", "TrialOptions::barrier"}));
 }
 
-TEST_CASE("Trials report: its golden text holds each kind of line") {
+TEST_CASE("Trials report: the golden text has each kind of line") {
   takt::RunInfo run;
   run.name = "digits";
   run.id = "digits-1";

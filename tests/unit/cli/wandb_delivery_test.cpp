@@ -45,7 +45,7 @@ using takt::cli::WandbDelivery;
 
 namespace {
 
-/// A run directory with a journal, and a program beside it that writes for W&B as far as it gets.
+/// A run directory with a journal, and a program next to it that writes part of the data for W&B.
 struct Rig {
   /// \param late some rows wait for device values.
   explicit Rig(std::uint64_t seed, int periods, bool finished = true, bool late = false) {
@@ -80,7 +80,7 @@ struct Rig {
     options.silent = true;
   }
 
-  /// All of it, in the journal.
+  /// Writes everything to the journal.
   void journal() {
     takt::detail::JournalExporter journal(directory, plain_journal(20'000));
     for (const Snapshot& each : all) { REQUIRE(journal.export_snapshot(each) == takt::ExportResult::ok); }
@@ -96,7 +96,7 @@ struct Rig {
     return WandbDelivery(directory, options, std::make_shared<takt::cli::IdleTimeout>(milliseconds(60'000)), times)
         .run();
   }
-  /// Of the only run that W&B's directory has.
+  /// Returns the log of the only run in W&B's directory.
   std::string log_file() const {
     std::vector<std::string> found;
     for (const auto& each : std::filesystem::recursive_directory_iterator(scratch.path("wandb"))) {
@@ -112,7 +112,7 @@ struct Rig {
   WandbOptions options;
 };
 
-/// What a log has: the values by row, each but for what every row has, in any order; row numbers are checked.
+/// Contents of a log: the values by row without the common ones, in any order; row numbers are checked.
 struct Log {
   explicit Log(const std::string& file) {
     std::int64_t number = 0;
@@ -148,13 +148,13 @@ struct Log {
   }
 
   int rows = 0;
-  int events = 0;  // lines of metrics of the system
+  int events = 0;  // lines of system metrics
   std::multiset<std::string> values;
   std::map<std::string, std::string> summary;
   std::vector<std::int64_t> exits;
 };
 
-/// "name is 1, not 2" for each that differs.
+/// Returns "name is 1, not 2" for each difference.
 std::string difference(const std::map<std::string, std::string>& is, const std::map<std::string, std::string>& wanted) {
   std::string text;
   std::map<std::string, std::string> both = wanted;
@@ -167,7 +167,7 @@ std::string difference(const std::map<std::string, std::string>& is, const std::
   return text;
 }
 
-/// What the program would have written had nothing happened to it.
+/// Returns the log that the program would have written without interruption.
 Log undisturbed(std::uint64_t seed, int periods) {
   const Rig rig(seed, periods);
   takt::WandbExporter exporter(rig.options);
@@ -178,7 +178,7 @@ Log undisturbed(std::uint64_t seed, int periods) {
 
 }  // namespace
 
-TEST_CASE("W&B delivery: a run that W&B was never told of gets the log that its program would have written") {
+TEST_CASE("W&B delivery: a run unknown to W&B gets the log that its program would have written") {
   const Log expected = undisturbed(4, 60);
   Rig rig(4, 60);
   rig.journal();
@@ -189,7 +189,7 @@ TEST_CASE("W&B delivery: a run that W&B was never told of gets the log that its 
   CHECK(log.values.size() > 500);
   CHECK(log.values == expected.values);
   CHECK(log.values.count("gpu.0.powerWatts at 1700000030 5.333333333333333") == 1);
-  CHECK(log.events >= 3);  // of 60 s
+  CHECK(log.events >= 3);  // in 60 s
   CHECK(difference(log.summary, expected.summary) == "");
   CHECK(log.exits == std::vector<std::int64_t>{0});
   CHECK(delivered.rows == static_cast<std::uint64_t>(log.rows));
@@ -201,8 +201,8 @@ TEST_CASE("W&B delivery: a run that W&B was never told of gets the log that its 
   CHECK(read_text(rig.log_file()) == before);
 }
 
-TEST_CASE("W&B delivery: wherever a program was killed, its log is gone on with, each value once in it") {
-  const bool ended = GENERATE(false, true);  // the journal, in which the end of the run may be
+TEST_CASE("W&B delivery: continues the log of a program killed anywhere, with each value once") {
+  const bool ended = GENERATE(false, true);  // the journal, which may contain the end of the run
   Random random(7);
   for (int round = 0; round < 12; ++round) {
     Rig rig(11, 40, ended);
@@ -212,7 +212,7 @@ TEST_CASE("W&B delivery: wherever a program was killed, its log is gone on with,
       takt::WandbExporter exporter(rig.options);
       for (std::size_t at = 0; at < shown; ++at) { exporter.export_snapshot(rig.all[at]); }
     }
-    // What was being written when it was killed.
+    // Partial record at the time of the kill.
     write_text(rig.log_file(), read_text(rig.log_file()) + std::string(random.below(500), 'x'));
     INFO("shown " << shown);
     CHECK(rig.deliver().outcome == Outcome::written);
@@ -228,7 +228,7 @@ TEST_CASE("W&B delivery: wherever a program was killed, its log is gone on with,
   }
 }
 
-TEST_CASE("W&B delivery: a run whose log could not be begun keeps the id that its program gave it") {
+TEST_CASE("W&B delivery: a run whose log could not be started keeps the id that its program gave it") {
   Rig rig(test_seed(), 3);
   rig.journal();
   const std::string space = rig.options.directory;
@@ -243,7 +243,7 @@ TEST_CASE("W&B delivery: a run whose log could not be begun keeps the id that it
     CHECK_FALSE(exporter.shutdown(milliseconds(20'000)));
     CHECK(mentions(errors.text(), {"WANDB_DIR"}));
   }
-  rig.options.run_id.clear();  // as of takt sync
+  rig.options.run_id.clear();  // as set by takt sync
   rig.options.resume = takt::WandbResume::unset;
   {
     const support::CaughtErrors errors;
@@ -256,7 +256,7 @@ TEST_CASE("W&B delivery: a run whose log could not be begun keeps the id that it
   CHECK(Log(rig.log_file()).exits.size() == 1);
 }
 
-TEST_CASE("W&B delivery: of a killed program, steps whose device values never came are in the log, too") {
+TEST_CASE("W&B delivery: the log of a killed program includes steps whose device values never arrived") {
   Rig rig(1, 60, false, true);
   rig.journal();
   std::set<std::int64_t> waiting;
@@ -275,7 +275,7 @@ TEST_CASE("W&B delivery: of a killed program, steps whose device values never ca
   }
 }
 
-TEST_CASE("W&B delivery: a run that was taken for killed and goes on has all its rows, and its own end", "[timed]") {
+TEST_CASE("W&B delivery: a run mistaken for killed that continues has all its rows and its own end", "[timed]") {
   const std::uint64_t seed = test_seed();
   const int died_at = GENERATE(1, 12, 28);
   const bool online = GENERATE(false, true);
@@ -291,7 +291,7 @@ TEST_CASE("W&B delivery: a run that was taken for killed and goes on has all its
     CHECK(Log(rig.log_file()).exits == std::vector<std::int64_t>{1});
     const std::string whole = read_text(rig.log_file());
     rig.deliver();
-    CHECK(read_text(rig.log_file()) == whole);  // while it stays so
+    CHECK(read_text(rig.log_file()) == whole);  // while unchanged
   }
   CHECK(rig.deliver().outcome == (online ? Outcome::all : Outcome::written));
   const Log both(rig.log_file());
@@ -301,8 +301,7 @@ TEST_CASE("W&B delivery: a run that was taken for killed and goes on has all its
   if (online) { CHECK(server.history().size() == static_cast<std::size_t>(both.rows)); }
 }
 
-TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and the third has nothing to do",
-          "[timed]") {
+TEST_CASE("W&B delivery: stopped at any request the next one continues, and a third has nothing to do", "[timed]") {
   Random random(3);
   for (int round = 0; round < 10; ++round) {
     Rig rig(5, 40);
@@ -315,7 +314,7 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
       if (number == last + 1 && round % 2 == 1) { answer.status = 401; }
     });
     rig.use(server);
-    const bool stops = last < 8;  // it takes 8
+    const bool stops = last < 8;  // a full delivery takes 8
     const milliseconds timeout(stops ? 30 : 60'000);
     auto first = std::make_unique<WandbDelivery>(
         rig.directory, rig.options, std::make_shared<takt::cli::IdleTimeout>(timeout), takt::detail::WandbTimes());
@@ -330,13 +329,12 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
     CHECK(exists(rig.log_file() + ".synced"));
     const std::size_t requests = server.http.requests().size();
     CHECK(rig.deliver().outcome == Outcome::all);
-    CHECK(server.http.requests().size() == requests + 1);  // whether it is there
+    CHECK(server.http.requests().size() == requests + 1);  // the query for the run
     CHECK(server.kinds().back() == "resume");
   }
 }
 
-TEST_CASE("W&B delivery: all is delivered where the server that is named says so, and not by the note of it",
-          "[timed]") {
+TEST_CASE("W&B delivery: everything is delivered only if the named server says so, not by the cursor", "[timed]") {
   const support::CaughtErrors errors;
   Rig rig(test_seed(), 4);
   rig.journal();
@@ -365,7 +363,7 @@ TEST_CASE("W&B delivery: all is delivered where the server that is named says so
   CHECK((unasked.outcome == Outcome::all && !unasked.asked));
 }
 
-TEST_CASE("W&B delivery: without patience it waits for the request that is under way", "[timed]") {
+TEST_CASE("W&B delivery: without time it waits for the request in progress", "[timed]") {
   Rig rig(6, 10);
   rig.journal();
   std::atomic<bool> looked{false};
@@ -378,7 +376,7 @@ TEST_CASE("W&B delivery: without patience it waits for the request that is under
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
-TEST_CASE("W&B delivery: what the program has sent is not sent again", "[timed]") {
+TEST_CASE("W&B delivery: does not repeat data sent by the program", "[timed]") {
   Rig rig(6, 50);
   rig.journal();
   FakeWandb server;
@@ -405,8 +403,7 @@ TEST_CASE("W&B delivery: what the program has sent is not sent again", "[timed]"
   CHECK(server.events().size() == 3);
 }
 
-TEST_CASE("W&B delivery: of a run that goes on with another one, the rest comes behind what the program sent",
-          "[timed]") {
+TEST_CASE("W&B delivery: for a run that continues another one, the rest follows the program's data", "[timed]") {
   const takt::WandbResume resume = GENERATE(takt::WandbResume::unset, takt::WandbResume::allow);
   Rig rig(6, 30);
   rig.journal();
@@ -438,7 +435,7 @@ TEST_CASE("W&B delivery: of a run that goes on with another one, the rest comes 
   CHECK(kept == (resume == takt::WandbResume::allow));
 }
 
-TEST_CASE("W&B delivery: beside a program that writes, it waits, and leaves everything alone") {
+TEST_CASE("W&B delivery: waits while a program writes, and changes nothing") {
   Rig rig(8, 30);
   rig.journal();
   takt::WandbExporter exporter(rig.options);
@@ -450,7 +447,7 @@ TEST_CASE("W&B delivery: beside a program that writes, it waits, and leaves ever
   CHECK(read_text(rig.log_file()) == before);
 }
 
-TEST_CASE("W&B delivery: ranks other than 0 have no run, unless all are wished") {
+TEST_CASE("W&B delivery: ranks other than 0 have no run, unless all are requested") {
   Rig rig(9, 10);
   for (Snapshot& each : rig.all) {
     each.run.rank = 1;
@@ -463,7 +460,7 @@ TEST_CASE("W&B delivery: ranks other than 0 have no run, unless all are wished")
   CHECK(rig.deliver().outcome == Outcome::written);
 }
 
-TEST_CASE("W&B delivery: a log that is gone, or shorter than it was, is an error that says what to do") {
+TEST_CASE("W&B delivery: a missing or shortened log is an error with its remedy") {
   Rig rig(10, 20);
   rig.journal();
   {
@@ -481,14 +478,14 @@ TEST_CASE("W&B delivery: a log that is gone, or shorter than it was, is an error
   CHECK_THROWS_WITH(rig.deliver(), takt_test::containing("emove"));
 }
 
-TEST_CASE("W&B delivery: what an exporter was held up for is read from the journal, in order and once") {
+TEST_CASE("W&B delivery: data that an exporter could not take is read from the journal, in order and once") {
   const support::CaughtErrors errors;
-  const int back = GENERATE(0, 55, 59);  // to that snapshot; 0: the end of the journal comes after that of the run
+  const int back = GENERATE(0, 55, 59);  // until that snapshot; 0: the journal ends after the run
   Rig rig(4, 60);
   takt::detail::JournalExporter journal(rig.directory, plain_journal(20'000));
   takt::WandbExporter exporter(rig.options);
   for (std::size_t at = 0; at < rig.all.size(); ++at) {
-    const bool stalls = back == 0 && at >= 55;  // for less than would be given up
+    const bool stalls = back == 0 && at >= 55;  // for less than the limit after which it is dropped
     if (!stalls) { REQUIRE(journal.export_snapshot(rig.all[at]) == takt::ExportResult::ok); }
     const bool held_up = at >= 20 && at < static_cast<std::size_t>(back == 0 ? 57 : back);
     if (!held_up) { exporter.export_snapshot(rig.all[at]); }
@@ -510,7 +507,7 @@ TEST_CASE("W&B delivery: what an exporter was held up for is read from the journ
   CHECK(log.exits == std::vector<std::int64_t>{0});
 }
 
-TEST_CASE("W&B delivery: what is in no journal stays missing, and takt sync says so") {
+TEST_CASE("W&B delivery: data that is in no journal stays missing, and takt sync reports that") {
   const support::CaughtErrors errors;
   Rig rig(4, 60);
   {
@@ -536,7 +533,7 @@ TEST_CASE("W&B delivery: an empty directory is not readable") {
 
 namespace {
 
-/// All that is in a directory: how each entry stands, and what is in it.
+/// Returns everything in a directory: metadata and contents of each entry.
 std::string picture_of(const std::string& directory) {
   std::set<std::string> lines;
   for (const auto& each : std::filesystem::recursive_directory_iterator(directory)) {
@@ -552,7 +549,7 @@ std::string picture_of(const std::string& directory) {
   return all;
 }
 
-/// A run of which the program has written a part, and then was killed.
+/// A run of which the program was killed after writing a part.
 struct HalfWritten : Rig {
   explicit HalfWritten(std::uint64_t seed = 12) : Rig(seed, 40) {
     journal();
@@ -569,7 +566,7 @@ struct HalfWritten : Rig {
     ::unlink(cursor_file().c_str());
     write_text(cursor_file(), takt::detail::format_wandb_cursor(changed));
   }
-  /// It is refused with these words, what to do among them, and nothing changes anywhere.
+  /// Checks that it is refused with these words and a remedy, and that nothing changes.
   void must_be_refused(const std::string& words) {
     const std::string before = picture_of(scratch.path(""));
     CHECK_THROWS_WITH(deliver(), takt_test::containing(words) && takt_test::containing(cursor_file()));
@@ -579,7 +576,7 @@ struct HalfWritten : Rig {
 
 }  // namespace
 
-TEST_CASE("W&B delivery: a damaged number of bytes cuts no log") {
+TEST_CASE("W&B delivery: a damaged byte count does not truncate a log") {
   HalfWritten rig;
   takt::detail::WandbCursor cursor = rig.cursor();
   const std::uint64_t whole = cursor.bytes;
@@ -604,7 +601,7 @@ TEST_CASE("W&B delivery: a damaged number of bytes cuts no log") {
   CHECK(rig.deliver().outcome == Outcome::written);
 }
 
-TEST_CASE("W&B delivery: what wandb.json names is changed only if it is this run's log") {
+TEST_CASE("W&B delivery: changes the file named in wandb.json only if it is this run's log") {
   HalfWritten rig;
   HalfWritten other(13);
   takt::detail::WandbCursor cursor = rig.cursor();
@@ -616,22 +613,22 @@ TEST_CASE("W&B delivery: what wandb.json names is changed only if it is this run
   write_text(rig.scratch.path("victim.synced"), "");
   SECTION("any file") { cursor.log = rig.scratch.path("victim"); }
   SECTION("nothing") { cursor.log = ""; }
-  SECTION("one that is named by a way out") { cursor.log = directory + "/../../victim"; }
-  SECTION("one that is named relative to wherever takt is called") { cursor.log = "wandb/victim"; }
+  SECTION("a path that leads outside") { cursor.log = directory + "/../../victim"; }
+  SECTION("a path relative to the working directory") { cursor.log = "wandb/victim"; }
   SECTION("a log of another run") { cursor.log = other.cursor().log; }
-  SECTION("no log, at the place of one") {
+  SECTION("a file that is not a log in its place") {
     std::filesystem::rename(log, log + ".real");
     write_text(log, std::string(100'000, 'v'));
   }
-  SECTION("a link at the place of the log") {
+  SECTION("a link in place of the log") {
     std::filesystem::rename(log, log + ".real");
     REQUIRE(::symlink((log + ".real").c_str(), log.c_str()) == 0);
   }
-  SECTION("a link at the place of its directory") {
+  SECTION("a link in place of its directory") {
     std::filesystem::rename(directory, directory + ".real");
     REQUIRE(::symlink((directory + ".real").c_str(), directory.c_str()) == 0);
   }
-  SECTION("a log that is a file somewhere else, too") {
+  SECTION("a log with a further hard link elsewhere") {
     REQUIRE(::link(log.c_str(), rig.scratch.path("same").c_str()) == 0);
   }
   SECTION("a pipe") {
@@ -643,7 +640,7 @@ TEST_CASE("W&B delivery: what wandb.json names is changed only if it is this run
   CHECK(picture_of(other.scratch.path("")) == before);
 }
 
-TEST_CASE("W&B delivery: no trace is attached but a file in the run directory that begins like one") {
+TEST_CASE("W&B delivery: attaches only a file in the run directory that starts like a trace") {
   const support::CaughtErrors errors;
   Rig rig(14, 10);
   rig.journal();
@@ -660,7 +657,7 @@ TEST_CASE("W&B delivery: no trace is attached but a file in the run directory th
   CHECK_FALSE(contains(read_text(rig.log_file()), "trace.json"));
 }
 
-TEST_CASE("W&B delivery: what is no file in the place of a note or of the lease is left alone, with the cure") {
+TEST_CASE("W&B delivery: a special file in place of a cursor or the lease is left alone, with the remedy") {
   Rig rig(15, 10);
   rig.journal();
   const std::string file = GENERATE(as<std::string>(), "/wandb.json", "/wandb.lease");

@@ -36,7 +36,7 @@ namespace {
 
 const char* const kMax = "total/ranks/time/Batch/Backward/max_s";
 
-/// Four ranks, and what rank 0 tells W&B.
+/// Four ranks, and the data that rank 0 writes for W&B.
 struct WandbJobRig {
   explicit WandbJobRig(int ranks = 4) : directories(4, ranks) {
     options.directory = directories.scratch().path("");
@@ -49,7 +49,7 @@ struct WandbJobRig {
     options.base_url = server.http.url();
     options.api_key = std::string(40, 'k');
   }
-  /// As the program's own exporter does it. \param job as takt::mpi::reduce() has brought it, or none.
+  /// Ends rank 0 as the program's own exporter does. \param job from takt::mpi::reduce(), or none.
   bool end_live(std::shared_ptr<const takt::Job> job) {
     takt::WandbExporter exporter(options);
     Snapshot snapshot = snapshot_of_rank(0, 4);
@@ -82,14 +82,14 @@ struct WandbJobRig {
   WandbOptions options;
 };
 
-/// What a log says; its records and rows are numbered one after the other.
+/// Contents of a log; checks that records and rows are numbered consecutively.
 struct WandbJobLog {
   explicit WandbJobLog(const std::string& file) {
     std::int64_t number = 0;
     for (const std::string& bytes : wandb_log_records(read_text(file))) {
       const WandbMessage record(bytes);
       CHECK(record.numbers.at(1) == ++number);
-      CHECK(exits == 0);  // nothing is behind it
+      CHECK(exits == 0);  // the exit is last
       exits += record.has(18) ? 1 : 0;
       files += record.has(6) ? 1 : 0;
       if (record.has(3)) {
@@ -113,14 +113,14 @@ using Values = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("W&B over ranks: takt sync writes how the ranks lie, and a second time nothing") {
+TEST_CASE("W&B over ranks: takt sync writes the statistics over ranks once") {
   WandbJobRig rig;
   CHECK(rig.sync().outcome == Outcome::written);
   const WandbJobLog log(rig.log_file());
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.values.at("total/ranks/time/Batch/ns::f<int>/ranks") == Values{"4.0"});
   CHECK(log.summary.at("total/ranks/time/Batch/Backward/slowest_rank") == "3.0");
-  CHECK(mentions(log.summary.at("takt/ranks"), {"4 of 4", "10", "30"}));  // steps, and how many a comparison takes
+  CHECK(mentions(log.summary.at("takt/ranks"), {"4 of 4", "10", "30"}));  // steps, and number that a comparison needs
   CHECK(log.summary.count("total/wall_s") == 1);
   CHECK(log.exits == 1);
   const std::string before = read_text(rig.log_file());
@@ -128,7 +128,7 @@ TEST_CASE("W&B over ranks: takt sync writes how the ranks lie, and a second time
   CHECK(read_text(rig.log_file()) == before);
 }
 
-TEST_CASE("W&B over ranks: what rank 0 has written of all of them takt sync does not write") {
+TEST_CASE("W&B over ranks: takt sync does not repeat what rank 0 has written for all ranks") {
   WandbJobRig rig;
   CHECK(rig.end_live(shared_job(4)));
   const WandbJobLog log(rig.log_file());
@@ -141,7 +141,7 @@ TEST_CASE("W&B over ranks: what rank 0 has written of all of them takt sync does
   CHECK(read_text(rig.log_file()) == before);
 }
 
-TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
+TEST_CASE("W&B over ranks: a log that has its end gets them before the end") {
   const support::CaughtErrors errors;
   WandbJobRig rig;
   const bool fewer = GENERATE(false, true);
@@ -158,7 +158,7 @@ TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.values.at("total/job/world_size").size() == (fewer ? 2 : 1));
   CHECK(log.summary.at("total/ranks/time/Batch/ranks") == "4.0");
-  CHECK(mentions(log.summary.at("takt/ranks"), {"4 of 4", "10", "30"}));  // steps, and how many a comparison takes
+  CHECK(mentions(log.summary.at("takt/ranks"), {"4 of 4", "10", "30"}));  // steps, and number that a comparison needs
   CHECK(log.summary.at("takt/findings") == before.summary.at("takt/findings"));
   for (const auto& [name, json] : before.summary) {
     INFO(name);
@@ -174,13 +174,13 @@ TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
   CHECK(read_text(rig.log_file()) == whole);
 }
 
-TEST_CASE("W&B over ranks: whoever is killed before the new end is there is gone on with") {
+TEST_CASE("W&B over ranks: continues after a kill before the new end is written") {
   WandbJobRig rig;
   CHECK(rig.end_live(nullptr));
   takt::detail::WandbCursor cursor;
   const std::string file = takt::detail::kWandb.cursor_file(rig.directories.directory(0));
   {
-    // What is there when the cursor says that the end is taken back, and the log has it still.
+    // The state in which the cursor says that the end is removed, but the log still has it.
     WandbJobRig other;
     takt::detail::WandbRun run(other.options);
     run.keep_cursor(file);
@@ -199,7 +199,7 @@ TEST_CASE("W&B over ranks: whoever is killed before the new end is there is gone
   CHECK(log.summary.count("total/wall_s") == 1);
 }
 
-TEST_CASE("W&B over ranks: shown twice, the last snapshot has its figures in the log once") {
+TEST_CASE("W&B over ranks: a last snapshot shown twice has its figures in the log once") {
   WandbJobRig rig;
   takt::detail::WandbRun run(rig.options);
   Snapshot snapshot = snapshot_of_rank(0, 4);
@@ -211,7 +211,7 @@ TEST_CASE("W&B over ranks: shown twice, the last snapshot has its figures in the
   CHECK(WandbJobLog(rig.log_file()).values.at("total/job/world_size") == Values{"3.0"});
 }
 
-TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
+TEST_CASE("W&B over ranks: a log uploaded by wandb sync is unchanged") {
   WandbJobRig rig;
   CHECK(rig.end_live(nullptr));
   const std::string before = read_text(rig.log_file());
@@ -223,7 +223,7 @@ TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
   CHECK(exists(rig.log_file() + ".synced"));
 }
 
-TEST_CASE("W&B over ranks: to a run that was sent whole they are added where there is a key", "[timed]") {
+TEST_CASE("W&B over ranks: adds them to a completely uploaded run if a key exists", "[timed]") {
   WandbJobRig rig;
   FakeWandb server;
   rig.use(server);
@@ -246,13 +246,13 @@ TEST_CASE("W&B over ranks: to a run that was sent whole they are added where the
   CHECK(contains(streams.back().body, R"("complete":true)"));
   const std::size_t requests = server.http.requests().size();
   CHECK(rig.sync().outcome == Outcome::all);
-  CHECK(server.http.requests().size() == requests + 1);  // whether it is there
+  CHECK(server.http.requests().size() == requests + 1);  // the query for the run
 }
 
-TEST_CASE("W&B over ranks: takt sync gives the log no end while a rank still runs, and is not done") {
+TEST_CASE("W&B over ranks: while a rank still runs takt sync writes no end and is not done") {
   WandbJobRig rig(3);
   rig.directories.add(3, RankState::runs);
-  const bool by_rank_0 = GENERATE(false, true);  // it has written the end of its own
+  const bool by_rank_0 = GENERATE(false, true);  // it has written its own end
   if (by_rank_0) { CHECK(rig.end_live(nullptr)); }
   const WandbDelivered first = rig.sync();
   CHECK(first.outcome == Outcome::so_far);
@@ -265,7 +265,7 @@ TEST_CASE("W&B over ranks: takt sync gives the log no end while a rank still run
   CHECK(log.values.at(kMax) == Values{"13.0"});
 }
 
-TEST_CASE("W&B over ranks: a cursor of a version that knew none is gone on with") {
+TEST_CASE("W&B over ranks: continues with a cursor of a version without them") {
   WandbJobRig rig;
   REQUIRE(rig.sync().outcome == Outcome::written);
   const std::string file = takt::detail::kWandb.cursor_file(rig.directories.directory(0));

@@ -12,7 +12,7 @@
 using takt::Finding;
 using takt::detail::finding_json;
 
-TEST_CASE("Finding: its JSON holds sentence, evidence and cost") {
+TEST_CASE("Finding: its JSON contains sentence, evidence and cost") {
   Finding finding;
   finding.what = "slow_rank";
   finding.sentence = "rank 2 (\"n1\") makes the others wait";
@@ -29,7 +29,7 @@ TEST_CASE("Finding: its JSON holds sentence, evidence and cost") {
                                {"where", "Epoch/Batch/IO"}});
 }
 
-TEST_CASE("Finding: its JSON says null for a cost that nobody knows, and for what is not finite") {
+TEST_CASE("Finding: its JSON writes null for an unknown cost and for values that are not finite") {
   Finding finding;
   finding.what = "alike";
   finding.evidence = {{"odd", std::numeric_limits<double>::infinity(), "ns"}};

@@ -34,7 +34,7 @@ std::string sentences_of(const Conclusions& said) {
   return all;
 }
 
-/// What the figures of a rule lack; empty: it has all that it takes.
+/// Returns the reason why a rule lacks data; empty if it has enough.
 std::string missing_for(const std::string& what, const takt::Snapshot& run) {
   for (const takt::SkippedRule& each : conclusions_of(run).skipped_rules) {
     if (each.what == what) { return each.why; }
@@ -54,7 +54,7 @@ double value_of(const Finding& finding, const std::string& name) {
 struct Training : RunBuilder {
   explicit Training(const StepNoise& noise = {}) : source(noise, 20260301) { run.process.waited_ns = 0; }
 
-  /// \param io_ms of the 100.
+  /// \param io_ms IO time in each step of 100 ms.
   Training& steps(int count, double io_ms = 5) {
     for (int at = 0; at < count; ++at) { one_step(io_ms); }
     return *this;
@@ -71,7 +71,7 @@ struct Training : RunBuilder {
   std::uint32_t save = region("Checkpoint", Kind::io);
 };
 
-/// A finding, by its rule and what its sentence names.
+/// An expected finding: its rule and the names in its sentence.
 struct Reported {
   const char* rule;
   std::vector<std::string> facts;
@@ -97,7 +97,7 @@ void findings_check(const std::vector<Case>& cases) {
   }
 }
 
-/// Steps with a region of 30 ms, in front of the Batch or in it.
+/// Returns steps with a region of 30 ms, before the Batch or in it.
 takt::Snapshot with_region(const char* name, Kind kind, bool in_front, int ranks = 1) {
   Training run;
   run.run.run.world_size = ranks;
@@ -110,7 +110,7 @@ takt::Snapshot with_region(const char* name, Kind kind, bool in_front, int ranks
   return run.finish();
 }
 
-/// Streams wait in each step; the host waits for nothing.
+/// Returns a run whose streams wait in each step while the host does not.
 takt::Snapshot on_streams(const takt::Key& wait, double wait_ms) {
   Training run;
   const std::uint32_t path = run.region(wait.name(), Kind::wait);
@@ -129,7 +129,7 @@ takt::Snapshot with_process(const takt::ProcessTimes& process) {
   return run.steps(1000).finish();
 }
 
-/// Steps that are like their neighbours for long.
+/// Returns a run in which long stretches of steps are fast or slow.
 takt::Snapshot slow_waves() {
   Training run;
   for (int step = 0; step < 400; ++step) { run.step({{run.forward, 100 + 20 * std::sin(step / 70.0)}}); }
@@ -433,7 +433,7 @@ std::vector<Case> timing_cases() {
   };
 }
 
-/// A run of which a rule says nothing, and what its reason names.
+/// A run for which a rule is skipped, and the names in the reason.
 struct Abstained {
   const char* what;
   const char* rule;
@@ -487,13 +487,13 @@ std::vector<Abstained> abstained_cases() {
 
 }  // namespace
 
-TEST_CASE("Findings: what a step is bound by") { findings_check(bound_cases()); }
+TEST_CASE("Findings: bottlenecks of a step") { findings_check(bound_cases()); }
 
 TEST_CASE("Findings: slow steps") { findings_check(slow_step_cases()); }
 
 TEST_CASE("Findings: changes over time") { findings_check(change_cases()); }
 
-TEST_CASE("Findings: the interval of a change's cost holds what it costs") {
+TEST_CASE("Findings: the interval of a change's cost contains the true cost") {
   int held = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SimulatedTraining training;
@@ -501,7 +501,7 @@ TEST_CASE("Findings: the interval of a change's cost holds what it costs") {
     training.steps = 1000;
     training.noise = {0.01, 0};
     training.region_scatter = 0.01;
-    training.change_at = 0.63;  // no window begins there
+    training.change_at = 0.63;  // no window starts there
     const takt::Snapshot run = simulate_training(training, seed);
     const Conclusions said = conclusions_of(run);
     REQUIRE(said.findings.size() == 1);
@@ -512,7 +512,7 @@ TEST_CASE("Findings: the interval of a change's cost holds what it costs") {
   CHECK(held >= 35);
 }
 
-TEST_CASE("Findings: shares are of the whole run, though its journal tells the time of an earlier state") {
+TEST_CASE("Findings: shares refer to the whole run even if the journal has an earlier duration") {
   SimulatedTraining training;
   training.change = 0.06;
   training.steps = 10'000;
@@ -525,11 +525,11 @@ TEST_CASE("Findings: shares are of the whole run, though its journal tells the t
 
 TEST_CASE("Findings: time outside steps") { findings_check(outside_cases()); }
 
-TEST_CASE("Findings: a process that does not run") { findings_check(halt_cases()); }
+TEST_CASE("Findings: a process that waits to run") { findings_check(halt_cases()); }
 
-TEST_CASE("Findings: what was timed, and how") { findings_check(timing_cases()); }
+TEST_CASE("Findings: problems of the timing itself") { findings_check(timing_cases()); }
 
-TEST_CASE("Findings: silence if nothing is wrong") {
+TEST_CASE("Findings: none if nothing is wrong") {
   findings_check({
       {"even", [] { return healthy({0.01}); }, {}},
       {"uneven", [] { return healthy({0.2}); }, {}},
@@ -582,7 +582,7 @@ TEST_CASE("Findings: silence if nothing is wrong") {
   });
 }
 
-TEST_CASE("Findings: a missing phase is no zero") {
+TEST_CASE("Findings: a missing phase does not count as zero") {
   CHECK(missing_for("input_bound", Training().steps(1000).finish()).empty());
   for (const Abstained& each : abstained_cases()) {
     INFO(each.what);
@@ -590,7 +590,7 @@ TEST_CASE("Findings: a missing phase is no zero") {
   }
 }
 
-TEST_CASE("Findings: their golden text holds each rule, and why one says nothing") {
+TEST_CASE("Findings: the golden text has each rule and each reason to skip it") {
   std::string text;
   for (const auto& cases :
        {bound_cases(), slow_step_cases(), change_cases(), outside_cases(), halt_cases(), timing_cases()}) {
@@ -607,7 +607,7 @@ TEST_CASE("Findings: their golden text holds each rule, and why one says nothing
   check_golden("findings.txt", text);
 }
 
-TEST_CASE("Findings: the cost is what would be gained, with an interval that holds it") {
+TEST_CASE("Findings: the cost is the possible gain, with an interval that contains it") {
   const Conclusions said = conclusions_of(Training({0.1, 0.6}).steps(2000, 41).finish());
   REQUIRE(said.findings.size() == 1);
   const Finding& finding = said.findings[0];

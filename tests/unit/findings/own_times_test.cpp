@@ -18,7 +18,7 @@ namespace {
 
 using Times = std::map<std::uint32_t, std::uint64_t>;  // by path
 
-/// The same by its definition: what a path took, less what the paths directly below it took.
+/// Computes the same by definition: a path's time minus that of the paths directly below it.
 Times by_definition(const takt::Snapshot& snapshot, const takt::Row& row) {
   Times all;
   for (const takt::Cell& each : row.cells) { all[each.path] += static_cast<std::uint64_t>(each.host_ns); }
@@ -36,7 +36,7 @@ Times by_definition(const takt::Snapshot& snapshot, const takt::Row& row) {
 
 }  // namespace
 
-TEST_CASE("Own times: whatever the order of cells, and whichever paths are missing") {
+TEST_CASE("Own times: independent of cell order and of missing paths") {
   Random random(1);
   for (int round = 0; round < 500; ++round) {
     takt::Snapshot snapshot;
@@ -51,7 +51,7 @@ TEST_CASE("Own times: whatever the order of cells, and whichever paths are missi
     const std::uint64_t cells = random.below(20);
     for (std::uint64_t cell = 0; cell < cells; ++cell) {
       const bool other = random.below(8) == 0;
-      const auto path = other ? takt::kNoIndex : static_cast<std::uint32_t>(random.below(14));  // two are no paths
+      const auto path = other ? takt::kNoIndex : static_cast<std::uint32_t>(random.below(14));  // two are not paths
       row.cells.push_back({path, 1, static_cast<std::int64_t>(random.below(1000))});
     }
     if (round % 2 == 0) {

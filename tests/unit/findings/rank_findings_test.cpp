@@ -25,7 +25,7 @@ Finding finding(const char* what, double ns, const std::string& where = "Epoch/B
   return finding;
 }
 
-/// The same on so many ranks, with a cost that grows from rank to rank.
+/// Returns the same finding on `count` ranks, with a cost that increases by rank.
 std::vector<RankFindings> on_first(int count) {
   std::vector<RankFindings> ranks;
   for (int rank = 0; rank < count; ++rank) { ranks.push_back({rank, {finding("input_bound", 100 + rank)}}); }
@@ -38,7 +38,7 @@ std::string first_sentence(const std::vector<Finding>& findings) {
 
 }  // namespace
 
-TEST_CASE("Findings of ranks: what many have is said once, by the rank in the middle") {
+TEST_CASE("Findings of ranks: a common finding is reported once, from the median rank") {
   std::vector<RankFindings> ranks = on_first(63);
   ranks.push_back({63, {}});
   const std::vector<Finding> joint = findings_of_ranks(ranks, 64);
@@ -50,7 +50,7 @@ TEST_CASE("Findings of ranks: what many have is said once, by the rank in the mi
   CHECK(joint[0].evidence[1].value == 31);
 }
 
-TEST_CASE("Findings of ranks: all, few and one of them") {
+TEST_CASE("Findings of ranks: the sentence says whether all, few or one rank has it") {
   CHECK(mentions(first_sentence(findings_of_ranks(on_first(4), 4)), {"all", "4", "input_bound 102"}));
   CHECK(mentions(first_sentence(findings_of_ranks(on_first(3), 8)), {"0, 1 and 2", "input_bound 101"}));
   CHECK(mentions(first_sentence(findings_of_ranks(on_first(1), 8)), {"rank 0", "input_bound 100"}));
@@ -58,7 +58,7 @@ TEST_CASE("Findings of ranks: all, few and one of them") {
   CHECK(findings_of_ranks({{0, {}}, {1, {}}}, 2).empty());
 }
 
-TEST_CASE("Findings of ranks: another region is another finding, and a rank counts once") {
+TEST_CASE("Findings of ranks: another region makes another finding, and a rank counts once") {
   const std::vector<RankFindings> ranks = {
       {0, {finding("slow_steps", 9), finding("slow_steps", 3), finding("slow_steps", 5, "Epoch/Save")}},
       {1, {finding("slow_steps", 7)}},
@@ -69,7 +69,7 @@ TEST_CASE("Findings of ranks: another region is another finding, and a rank coun
   CHECK(mentions(joint[1].sentence, {"rank 0", "slow_steps 5"}));
 }
 
-TEST_CASE("Findings of ranks: what makes figures wrong stands first") {
+TEST_CASE("Findings of ranks: problems that falsify figures come first") {
   const std::vector<RankFindings> ranks = {{2, {finding("input_bound", 1000), finding("lost", 0, "")}}};
   const std::vector<Finding> joint = findings_of_ranks(ranks, 4);
   REQUIRE(joint.size() == 2);

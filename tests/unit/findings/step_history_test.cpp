@@ -65,7 +65,7 @@ TEST_CASE("Step history: columns of host time add up to the periods") {
   CHECK(series.breaks().empty());
 }
 
-TEST_CASE("Step history: bounded, and neither a sum nor a longest step is lost") {
+TEST_CASE("Step history: size is bounded without losing a sum or a longest step") {
   StepBuilder builder;
   const std::uint32_t io = builder.region("IO", takt::Kind::io);
   constexpr std::uint64_t kSteps = 100'000;
@@ -106,11 +106,11 @@ TEST_CASE("Step history: bounded, and neither a sum nor a longest step is lost")
   }
   CHECK(series.worst().front().ns == 900 * kMs);
   CHECK(series.worst().size() == SeriesHistory::kMaxWorst);
-  CHECK(series.all_breaks() == 99);  // the first step has nothing before it
+  CHECK(series.all_breaks() == 99);  // the first step has no predecessor
   CHECK(series.breaks()[1] == 2000);
 }
 
-TEST_CASE("Step history: the samples of its blocks have the quantiles of the steps") {
+TEST_CASE("Step history: samples in blocks have the quantiles of the steps") {
   StepBuilder builder;
   std::vector<std::int64_t> lengths;
   std::uint64_t state = 7;
@@ -134,7 +134,7 @@ TEST_CASE("Step history: the samples of its blocks have the quantiles of the ste
   }
 }
 
-TEST_CASE("Step history: slow steps are told by the region that makes them slow, with their gaps") {
+TEST_CASE("Step history: slow steps name the slow region and include their gaps") {
   StepBuilder builder;
   const std::uint32_t forward = builder.region("Forward");
   const std::uint32_t save = builder.region("Checkpoint", takt::Kind::io);
@@ -142,7 +142,7 @@ TEST_CASE("Step history: slow steps are told by the region that makes them slow,
     const std::int64_t saving = step % 100 == 99 ? 70 * kMs : 0;
     builder.step(10 * kMs + saving, {{forward, 8 * kMs}, {save, saving}});
   }
-  builder.step(10 * kMs, {{forward, 8 * kMs}}, 55 * kMs);  // what lies in front of it takes long
+  builder.step(10 * kMs, {{forward, 8 * kMs}}, 55 * kMs);  // the time before this step is long
   const SeriesHistory series = history_of(builder).series()[0];
   REQUIRE(series.slow().count(save) == 1);
   const takt::detail::SlowSteps& slow = series.slow().at(save);
@@ -155,7 +155,7 @@ TEST_CASE("Step history: slow steps are told by the region that makes them slow,
   CHECK(series.slow().at(HistoryColumn::kBetween).worst_step() == 1000);
 }
 
-TEST_CASE("Step history: what is usual is not moved by slow steps") {
+TEST_CASE("Step history: slow steps do not change the usual times") {
   StepBuilder builder;
   for (std::int64_t step = 0; step < 640; ++step) { builder.step(step % 10 == 9 ? 500 * kMs : 10 * kMs + step % 7); }
   const SeriesHistory series = history_of(builder).series()[0];
@@ -165,7 +165,7 @@ TEST_CASE("Step history: what is usual is not moved by slow steps") {
   CHECK(mean == Approx(10 * kMs).epsilon(1e-6));
 }
 
-TEST_CASE("Step history: limits of series and metrics are counted") {
+TEST_CASE("Step history: counts series and metrics beyond the limits") {
   StepBuilder builder;
   builder.step(kMs);
   for (std::uint32_t at = 0; at < StepHistory::kMaxSeries; ++at) {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What a program has set its exporters up with outlives a kill right behind Session::add(), long before the first
-// period.
+// Exporter settings survive a kill right after Session::add(), long before the first period.
 #include <takt/exporters/wandb.hpp>
 #include <takt/session.hpp>
 
@@ -33,7 +32,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// The directory of a run whose program is killed as soon as it has added `make()`.
+/// Returns the directory of a run whose program is killed as soon as it has added `make()`.
 template <class Make>
 std::string killed_run(const Scratch& scratch, const Make& make) {
   support::Child child([&] {
@@ -58,7 +57,7 @@ std::string killed_run(const Scratch& scratch, const Make& make) {
 }  // namespace
 
 #ifdef HAS_MLFLOW
-TEST_CASE("killed right after add(): takt sync makes the run that the program's exporter for MLflow would have made") {
+TEST_CASE("killed right after add(): takt sync creates the MLflow run that the exporter would have created") {
   const Scratch scratch;
   const std::string directory = killed_run(scratch, [] {
     takt::MlflowOptions options;
@@ -79,7 +78,8 @@ TEST_CASE("killed right after add(): takt sync makes the run that the program's 
   takt::MlflowOptions options;
   options.tracking_uri = server.url();
   const takt::cli::MlflowDelivered delivered =
-      takt::cli::MlflowDelivery(directory, options, std::make_shared<takt::cli::IdleTimeout>(milliseconds(60'000))).run();
+      takt::cli::MlflowDelivery(directory, options, std::make_shared<takt::cli::IdleTimeout>(milliseconds(60'000)))
+          .run();
   CHECK(delivered.outcome == takt::cli::Outcome::all);
   CHECK(server.requests("experiments/get-by-name?experiment_name=set%20in%20code") == 1);
   REQUIRE(server.runs().size() == 1);
@@ -89,7 +89,7 @@ TEST_CASE("killed right after add(): takt sync makes the run that the program's 
 }
 #endif
 
-TEST_CASE("killed right after add(): takt sync goes on with the log that the program's exporter for W&B has begun") {
+TEST_CASE("killed right after add(): takt sync continues the log that the exporter for W&B started") {
   const Scratch scratch;
   takt::WandbOptions given;
   given.mode = takt::WandbMode::offline;

@@ -40,7 +40,7 @@ bool same(const Row& a, const Row& b) {
          std::equal(a.cells.begin(), a.cells.end(), b.cells.begin(), b.cells.end(), same_cell);
 }
 
-/// What a training makes: steps of one series, one after the other, with some microseconds in each of so many columns.
+/// Returns training rows: consecutive steps of one series, with some microseconds in each column.
 std::vector<Row> plain_rows(std::size_t count, std::uint32_t columns) {
   takt_test::Random random(5);
   std::vector<Row> rows;
@@ -64,7 +64,7 @@ std::vector<Row> plain_rows(std::size_t count, std::uint32_t columns) {
   return rows;
 }
 
-/// Through frames and back.
+/// Writes rows to frames and reads them back.
 std::vector<Row> read_again(const std::vector<Row>& rows, std::size_t* bytes = nullptr) {
   FrameBuffer out(0);
   RowBlocks blocks(out);
@@ -95,7 +95,7 @@ TEST_CASE("journal blocks: a step of eight columns of microseconds takes at most
   REQUIRE(bytes <= 40 * rows.size());
 }
 
-TEST_CASE("journal blocks: any rows come back as they were, in any order of series, with gaps in their numbers") {
+TEST_CASE("journal blocks: restores any rows exactly, in any order of series, with gaps in their numbers") {
   takt_test::Random random(takt_test::test_seed());
   for (int round = 0; round < 200; ++round) {
     std::vector<Row> rows;
@@ -129,7 +129,7 @@ TEST_CASE("journal blocks: any rows come back as they were, in any order of seri
   }
 }
 
-TEST_CASE("journal blocks: a payload that is cut or changed reads as nothing, or as less, and never beyond its end") {
+TEST_CASE("journal blocks: reads nothing or less from a cut or changed payload, never beyond its end") {
   FrameBuffer out(0);
   RowBlocks blocks(out);
   const std::vector<Row> rows = plain_rows(50, 8);
@@ -140,7 +140,7 @@ TEST_CASE("journal blocks: a payload that is cut or changed reads as nothing, or
   takt_test::Random random(takt_test::test_seed());
   for (std::size_t cut = 0; cut < frame.payload.size(); ++cut) {
     std::vector<Row> read;
-    const std::string exact(frame.payload.substr(0, cut));  // so that a sanitizer sees its end
+    const std::string exact(frame.payload.substr(0, cut));  // so that a sanitizer detects reads beyond the end
     REQUIRE_FALSE(read_rows(exact, read));
     REQUIRE(read.size() < rows.size());
   }
@@ -157,7 +157,7 @@ TEST_CASE("journal blocks: a payload that is cut or changed reads as nothing, or
   }
 }
 
-TEST_CASE("journal blocks: metrics come back as they were, and take little room") {
+TEST_CASE("journal blocks: restores metrics exactly and in little space") {
   takt_test::Random random(6);
   std::vector<Metric> metrics;
   std::int64_t now = 1'772'360'131'000'000'000;

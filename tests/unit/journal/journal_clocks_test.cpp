@@ -36,7 +36,7 @@ Snapshot run_with(const Readings& readings, bool finished = false) {
   return snapshot;
 }
 
-/// What a reader knows at the end.
+/// Returns the final readings of a journal.
 Readings readings_in(const std::string& directory) {
   JournalReader reader(directory);
   Snapshot read;
@@ -57,23 +57,23 @@ void check(const Readings& readings, const Readings& expected) {
 
 }  // namespace
 
-// Run by name to write the file again, until the version that wrote it is released.
+// Run by name to rewrite the file, until the version that wrote it is released.
 TEST_CASE("write the golden file of a journal with clock readings", "[.golden]") {
   JournalExporter writer(golden_clocks(), plain_journal());
   REQUIRE(writer.export_snapshot(run_with({kEarly})) == ExportResult::ok);
   REQUIRE(writer.export_snapshot(run_with({kEarly, kLate}, true)) == ExportResult::ok);
 }
 
-TEST_CASE("Clock readings in a journal: the golden file reads the same for ever") {
+TEST_CASE("Clock readings in a journal: the golden file always reads the same") {
   check(readings_in(golden_clocks()), {kEarly, kLate});
 }
 
-TEST_CASE("Clock readings in a journal: each segment has them, and any number comes back") {
+TEST_CASE("Clock readings in a journal: each segment has them and any number is restored") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   const Readings odd = {{0xFFFFFFFF, -kMax - 1, kMax, -1}, {0, 0, 0, 0}};
   const Scratch scratch;
   {
-    JournalExporter writer(scratch.path("."), plain_journal(1));  // a segment each export
+    JournalExporter writer(scratch.path("."), plain_journal(1));  // one segment per export
     for (int export_number = 0; export_number < 3; ++export_number) {
       REQUIRE(writer.export_snapshot(run_with(odd)) == ExportResult::ok);
     }
@@ -85,7 +85,7 @@ TEST_CASE("Clock readings in a journal: each segment has them, and any number co
   check(read.clock_readings, odd);
 }
 
-TEST_CASE("Clock readings in a journal: without any there is no such frame, and of too many none is taken") {
+TEST_CASE("Clock readings in a journal: no frame without readings, and too many are refused") {
   takt::detail::JournalChanges changes;
   takt::detail::FrameBuffer with(0);
   takt::detail::FrameBuffer without(0);

@@ -30,7 +30,7 @@ namespace {
 const char* const kFirst = "journal-00000.tjl";
 const char* const kSecondSegment = "journal-00001.tjl";
 
-/// A new file: to cut an old one to nothing makes some file systems wait for the disk.
+/// Writes a new file, because truncating an old one makes some file systems wait for the disk.
 void write_anew(const std::string& path, const std::string& text) {
   std::filesystem::remove(path);
   write_text(path, text);
@@ -63,7 +63,7 @@ bool begins_with(const std::vector<takt::Row>& all, const std::vector<takt::Row>
   return rows.size() <= all.size() && std::equal(rows.begin(), rows.end(), all.begin(), same_row);
 }
 
-/// What an ExportWorker does: rows that were answered `retry` are shown again with those that came since.
+/// Acts as an ExportWorker does: rows answered with `retry` are shown again with newer ones.
 class JournalErrorsShown {
  public:
   explicit JournalErrorsShown(JournalExporter& writer) : writer_(writer) {}
@@ -88,7 +88,7 @@ class JournalErrorsShown {
 
 }  // namespace
 
-TEST_CASE("journal: cut anywhere, it is a shorter journal, and goes on where it was cut") {
+TEST_CASE("journal: cut anywhere it is a shorter journal, and writing continues at the cut") {
   const Written written;
   const Scratch scratch;
   Snapshot whole;
@@ -115,7 +115,7 @@ TEST_CASE("journal: cut anywhere, it is a shorter journal, and goes on where it 
   }
 }
 
-TEST_CASE("journal: one bit flipped loses no more than the frame that holds it, and is counted") {
+TEST_CASE("journal: a flipped bit loses at most its frame and is counted") {
   const Written written;
   const Scratch scratch;
   Random random(test_seed());
@@ -133,13 +133,13 @@ TEST_CASE("journal: one bit flipped loses no more than the frame that holds it, 
     REQUIRE(read.rows.size() + written.run.max_rows >=
             written.run.all_rows.size());  // a frame has the rows of one export
     const bool noticed = damage.damaged_bytes + damage.torn_tail_bytes != 0;
-    // Padding is the one thing that nobody misses.
+    // Only a bit in the padding goes unnoticed.
     if (!noticed) { REQUIRE(same_rows(read.rows, written.run.all_rows)); }
     if (damage.lost_frames == 1) { REQUIRE(noticed); }
   }
 }
 
-TEST_CASE("journal: a page of zeros in the middle is stepped over") {
+TEST_CASE("journal: skips a page of zeros in the middle") {
   const Written written;
   REQUIRE(written.bytes.size() > 3000);
   std::string bytes = written.bytes;
@@ -153,12 +153,12 @@ TEST_CASE("journal: a page of zeros in the middle is stepped over") {
   CHECK(reader.ended());
 }
 
-TEST_CASE("journal: a file of nothing but beginnings of frames is given up after a bounded search") {
+TEST_CASE("journal: a file of only frame starts is dropped after a bounded search") {
   const Scratch scratch;
   FrameBuffer good(0);
   good.add_header(SegmentHeader());
   good.add(FrameType::param, NoteRecord{"lr", "0.1"});
-  // Each of these eight bytes says that a frame begins there, which reaches to the end of the file.
+  // Every eight bytes look like the start of a frame that reaches to the end of the file.
   std::string bytes = good.bytes();
   bytes.resize((kSanitized ? 1U : 64U) << 20U);
   for (std::size_t at = good.bytes().size(); at < bytes.size(); at += 8) {
@@ -181,13 +181,13 @@ TEST_CASE("journal: a file of nothing but beginnings of frames is given up after
   CHECK(read.params["batch"] == "64");
 }
 
-TEST_CASE("journal: paths nested deeper than regions can be stand at the top, and that is told") {
+TEST_CASE("journal: moves paths nested too deep to the top and reports it") {
   const Scratch scratch;
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());
   constexpr std::uint32_t kPaths = 1U << 8U;
   const auto parent_of = [](std::uint32_t path) { return path == 0 ? takt::kNoIndex : path - 1; };
-  const bool backwards = GENERATE(false, true);  // then no parent is known when its child is told
+  const bool backwards = GENERATE(false, true);  // then a child is read before its parent
   for (std::uint32_t path = 0; path < kPaths; ++path) {
     const std::uint32_t index = backwards ? kPaths - 1 - path : path;
     frames.add(FrameType::path, PathRecord{index, std::string(300, 'x'), takt::Kind::io, parent_of(index), index});
@@ -206,7 +206,7 @@ TEST_CASE("journal: paths nested deeper than regions can be stand at the top, an
   CHECK(read.losses[0].count == kPaths / 128 - 1);
 }
 
-TEST_CASE("journal: of paths no more is spelled out than memory has room for, and that is told") {
+TEST_CASE("journal: expands only as many paths as memory holds and reports the rest") {
   const Scratch scratch;
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());
@@ -228,7 +228,7 @@ TEST_CASE("journal: of paths no more is spelled out than memory has room for, an
   CHECK(read.losses[0].count > kPaths / 2);
 }
 
-TEST_CASE("journal: an index stands for no more paths, threads and series than the bytes before it can tell of") {
+TEST_CASE("journal: accepts only indices of paths, threads and series that the bytes before can contain") {
   const Scratch scratch;
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());
@@ -251,7 +251,7 @@ TEST_CASE("journal: an index stands for no more paths, threads and series than t
   CHECK(read.series.empty());
 }
 
-TEST_CASE("journal: in parts it is the same, also where one frame is longer than a part") {
+TEST_CASE("journal: reading in parts gives the same, even if a frame is longer than a part") {
   const Scratch scratch;
   JournalExporter writer(scratch.path(""), plain_journal());
   GrowingRun run(test_seed());
@@ -279,7 +279,7 @@ TEST_CASE("journal: in parts it is the same, also where one frame is longer than
   CHECK(is_undamaged(reader));
 }
 
-TEST_CASE("journal: what was exported outlives SIGKILL at any moment", "[timed]") {
+TEST_CASE("journal: exported data survives SIGKILL at any moment", "[timed]") {
   const std::uint32_t kills = static_cast<std::uint32_t>(scaled(60));
   for (std::uint32_t round = 0; round < kills; ++round) {
     const Scratch scratch;
@@ -296,7 +296,7 @@ TEST_CASE("journal: what was exported outlives SIGKILL at any moment", "[timed]"
       }
     }
     ::close(ends[1]);
-    // Killed while it goes on; what it says until it is gone counts.
+    // Killed while it runs; everything acknowledged before the kill counts.
     std::uint32_t acknowledged = 0;
     while (acknowledged<1 + round&& ::read(ends[0], &acknowledged, sizeof acknowledged)> 0) {}
     ::kill(child, SIGKILL);
@@ -316,7 +316,7 @@ TEST_CASE("journal: what was exported outlives SIGKILL at any moment", "[timed]"
     CHECK(reader.damage().damaged_bytes == 0);
     CHECK(reader.damage().lost_frames == 0);
     CHECK_FALSE(reader.ended());
-    // At most the one period more that was written and not yet acknowledged.
+    // At most one more period, written but not yet acknowledged.
     REQUIRE(read.rows.size() >= same.all_rows.size());
     same.next();
     REQUIRE(read.rows.size() <= same.all_rows.size());
@@ -324,7 +324,7 @@ TEST_CASE("journal: what was exported outlives SIGKILL at any moment", "[timed]"
   }
 }
 
-TEST_CASE("journal: a full disk that has room again loses nothing") {
+TEST_CASE("journal: a full disk that gets space again loses nothing") {
   const Scratch scratch;
   GrowingRun run(test_seed());
   const int failed = in_child([&] {
@@ -334,7 +334,7 @@ TEST_CASE("journal: a full disk that has room again loses nothing") {
     const rlim_t full = read_text(scratch.path(kFirst)).size() + 100;
     limit_file_size(full);
     if (shown.show(run.next()) != ExportResult::retry) { return 2; }
-    if (read_text(scratch.path(kFirst)).size() != full - 100) { return 3; }  // no half of it is left
+    if (read_text(scratch.path(kFirst)).size() != full - 100) { return 3; }  // no partial frame remains
     limit_file_size(100);                                                    // a new segment does not fit either
     if (shown.show(run.next()) != ExportResult::retry) { return 4; }
     limit_file_size(0);
@@ -349,7 +349,7 @@ TEST_CASE("journal: a full disk that has room again loses nothing") {
   CHECK(failed == 0);
 }
 
-TEST_CASE("journal: where the last totals find no room it says that the run has ended, and that they are missing") {
+TEST_CASE("journal: without space for the last totals it says that the run has ended without them") {
   const Scratch scratch;
   GrowingRun run(test_seed());
   const int failed = in_child([&] {
@@ -375,7 +375,7 @@ TEST_CASE("journal: where the last totals find no room it says that the run has 
     JournalReader reader(scratch.path(""));
     Snapshot read;
     if (!reader.finish(read) || !is_undamaged(reader) || !reader.ended()) { return 7; }
-    // The rows are given up with the reserve; the totals are all there now.
+    // The rows are dropped with the reserve; the totals are complete.
     if (read.losses.size() != last.losses.size() + 1 || read.losses.back().where != "rows") { return 8; }
     read.losses.pop_back();
     return spell_state(read) == spell_state(last) ? 0 : 9;
@@ -383,7 +383,7 @@ TEST_CASE("journal: where the last totals find no room it says that the run has 
   CHECK(failed == 0);
 }
 
-TEST_CASE("journal: half an export that could not be cut off is neither lost nor read twice") {
+TEST_CASE("journal: a partial export that could not be removed is neither lost nor read twice") {
   const Scratch scratch;
   GrowingRun run(test_seed());
   const Snapshot first = run.next();
@@ -416,7 +416,8 @@ TEST_CASE("journal: half an export that could not be cut off is neither lost nor
 }
 
 TEST_CASE(
-    "journal: whose number the program has taken for its own, it goes on in a new segment and leaves that alone") {
+    "journal: if the program reused its descriptor, it continues in a new segment and leaves the program's file "
+    "alone") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   GrowingRun run(test_seed());
@@ -446,7 +447,7 @@ TEST_CASE(
   CHECK(reader.damage().damaged_bytes + reader.damage().lost_frames == 0);
 }
 
-TEST_CASE("journal: a segment of holes, longer than memory, is passed over in pieces") {
+TEST_CASE("journal: skips a sparse segment longer than memory in pieces") {
   const Scratch scratch;
   GrowingRun run(test_seed());
   {
@@ -466,7 +467,7 @@ TEST_CASE("journal: a segment of holes, longer than memory, is passed over in pi
   CHECK(status == 0);
 }
 
-TEST_CASE("journal: on a disk that stays full, the end of the run says at least how much is missing") {
+TEST_CASE("journal: on a disk that stays full the end of the run reports the minimum amount of missing data") {
   const Scratch scratch;
   const int status = in_child([&] {
     Snapshot snapshot = small_run();
@@ -474,14 +475,14 @@ TEST_CASE("journal: on a disk that stays full, the end of the run says at least 
     JournalExporter writer(scratch.path(""), plain_journal());
     add_row(snapshot, 0, 0);
     if (writer.export_snapshot(snapshot) != ExportResult::ok) { return 1; }
-    limit_file_size(16'000);  // room for totals
+    limit_file_size(16'000);  // space for totals
     snapshot.rows.clear();
     for (std::int64_t step = 1; step < 5000; ++step) { add_row(snapshot, 0, static_cast<std::uint64_t>(step)); }
     for (std::size_t at = 0; at < snapshot.rows.size(); ++at) { snapshot.rows[at].sequence = at + 1; }
     if (writer.export_snapshot(snapshot) != ExportResult::retry) { return 2; }
     snapshot.finished = true;
     if (writer.export_snapshot(snapshot) != ExportResult::ok) { return 3; }
-    return writer.shutdown(std::chrono::milliseconds(0)) ? 4 : 0;  // not all was delivered
+    return writer.shutdown(std::chrono::milliseconds(0)) ? 4 : 0;  // not everything was delivered
   });
   REQUIRE(status == 0);
   JournalReader reader(scratch.path(""));
@@ -495,7 +496,7 @@ TEST_CASE("journal: on a disk that stays full, the end of the run says at least 
   CHECK(read.losses[0].count == 4999);
 }
 
-TEST_CASE("journal: removed while it is written, it is begun anew in full") {
+TEST_CASE("journal: if removed while being written, it is rewritten in full") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   JournalExporter writer(scratch.path(""), plain_journal());
@@ -516,13 +517,13 @@ TEST_CASE("journal: removed while it is written, it is begun anew in full") {
   CHECK(reader.damage().lost_frames > 0);
 }
 
-TEST_CASE("journal: cut off by something else while it is written, it goes on in a file of its own, which is read") {
+TEST_CASE("journal: if truncated while being written, it continues in a separate file that is read") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   JournalExporter writer(scratch.path(""), plain_journal());
   GrowingRun run(test_seed());
   REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
-  std::filesystem::resize_file(scratch.path(kFirst), 101);  // no multiple of anything
+  std::filesystem::resize_file(scratch.path(kFirst), 101);  // not aligned to anything
   const Snapshot last = run.next(true);
   REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
   CHECK(mentions(errors.text(), {kFirst, "changed while it was written"}));
@@ -536,7 +537,7 @@ TEST_CASE("journal: cut off by something else while it is written, it goes on in
   CHECK((spell_state(read) == spell_state(last)));
 }
 
-TEST_CASE("journal: a directory that is taken away is reported once, and nothing is lost if it comes back") {
+TEST_CASE("journal: a removed directory is reported once, and nothing is lost if it returns") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   const std::string directory = scratch.path("run");
@@ -555,7 +556,7 @@ TEST_CASE("journal: a directory that is taken away is reported once, and nothing
   CHECK(is_undamaged(reader));
 }
 
-TEST_CASE("journal: a link in the place of a segment is not followed") {
+TEST_CASE("journal: does not follow a link in place of a segment") {
   const Scratch scratch;
   write_text(scratch.path("mine"), "untouched");
   std::filesystem::create_symlink(scratch.path("mine"), scratch.path(kFirst));
@@ -568,7 +569,7 @@ TEST_CASE("journal: a link in the place of a segment is not followed") {
   CHECK(exists(scratch.path(kSecondSegment)));
 }
 
-TEST_CASE("journal: a frame that refers to what was lost still leads somewhere") {
+TEST_CASE("journal: a frame that refers to lost data still gets valid placeholders") {
   const Scratch scratch;
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());

@@ -14,7 +14,7 @@
 using namespace takt::detail;
 using namespace takt_test;
 
-TEST_CASE("crc32c: the check value, in both ways, and in pieces") {
+TEST_CASE("crc32c: both implementations give the check value, also in pieces") {
   CHECK(crc32c("123456789") == 0xE3069283U);
   CHECK(crc32c_portable("123456789") == 0xE3069283U);
   CHECK(crc32c("") == 0);
@@ -29,7 +29,7 @@ TEST_CASE("crc32c: the check value, in both ways, and in pieces") {
   }
 }
 
-TEST_CASE("journal format: numbers at their limits come back") {
+TEST_CASE("journal format: restores numbers at their limits") {
   std::string text;
   Encoder encoder(text);
   const std::vector<std::int64_t> numbers = {
@@ -52,7 +52,7 @@ TEST_CASE("journal format: numbers at their limits come back") {
   CHECK(decoder.ok());
 }
 
-TEST_CASE("journal format: a value that does not fit, or is not there, fails and changes nothing") {
+TEST_CASE("journal format: a missing value or one that does not fit fails and changes nothing") {
   std::string text;
   Encoder encoder(text);
   encoder.number(std::uint64_t{1} << 32U);
@@ -96,7 +96,7 @@ TEST_CASE("journal format: names of segments") {
   }
 }
 
-TEST_CASE("journal format: a header says which version and byte order") {
+TEST_CASE("journal format: a header has version and byte order") {
   SegmentHeader header;
   header.number = 3;
   header.journal = 0x0123456789ABCDEFU;
@@ -118,7 +118,7 @@ TEST_CASE("journal format: a header says which version and byte order") {
   }
 }
 
-TEST_CASE("journal format: time lines are spelled as the documents say") {
+TEST_CASE("journal format: time lines are written as documented") {
   takt::TimeLineInfo line;
   line.device = "cuda";
   line.number = 1;
@@ -148,7 +148,7 @@ TEST_CASE("journal format: time lines are spelled as the documents say") {
                              22));
 }
 
-TEST_CASE("journal format: time lines of earlier versions are read, and tell nothing of what these had not") {
+TEST_CASE("journal format: reads time lines of earlier versions without the fields that these lacked") {
   TimeLinesRecord record{{takt::TimeLineInfo(), takt::TimeLineInfo()}};
   record.lines[1].overlap.comm_exposed_ns = 14;
   std::string bytes;

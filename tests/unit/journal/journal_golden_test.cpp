@@ -49,7 +49,7 @@ takt::Metric journal_golden_loss_of(std::uint64_t sequence, double value) {
   return metric;
 }
 
-/// What a run that goes on says: something of everything.
+/// Returns the snapshot of a running process, with some of everything.
 Snapshot before_the_end() {
   Snapshot snapshot = sample_snapshot();
   snapshot.finished = false;
@@ -78,7 +78,8 @@ Snapshot before_the_end() {
   return snapshot;
 }
 
-/// How it ends: of an exception. The journal's budget is used up by then, but for what it owes to the row that waits.
+/// Returns the final snapshot, ended by an exception. The journal's budget is then used up, except for data owed to the
+/// waiting row.
 Snapshot at_the_end() {
   Snapshot snapshot = before_the_end();
   takt::Row settled = snapshot.early[0];
@@ -101,9 +102,9 @@ Snapshot at_the_end() {
 
 }  // namespace
 
-// Run by name to write the file again, until the version that it is named after is released.
+// Run by name to rewrite the file, until the version in its name is released.
 TEST_CASE("journal: write the golden file of 0.1", "[.golden]") {
-  const support::CaughtErrors errors;  // that steps are left out
+  const support::CaughtErrors errors;  // warning about omitted steps
   JournalOptions options = plain_journal();
   options.max_bytes = 1;
   JournalExporter writer(directory_of_release("journal-0.1"), options);
@@ -111,7 +112,7 @@ TEST_CASE("journal: write the golden file of 0.1", "[.golden]") {
   REQUIRE(writer.export_snapshot(at_the_end()) == ExportResult::ok);
 }
 
-TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: the run") {
+TEST_CASE("journal: the run written by Takt 0.1 always reads the same") {
   JournalReader reader(directory_of_release("journal-0.1"));
   Snapshot read;
   REQUIRE(reader.finish(read));
@@ -145,7 +146,7 @@ TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: the run")
   CHECK(read.paths[4].device.n() == 598);
 }
 
-TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: its steps") {
+TEST_CASE("journal: the steps written by Takt 0.1 always read the same") {
   JournalReader reader(directory_of_release("journal-0.1"));
   Snapshot read;
   REQUIRE(reader.finish(read));

@@ -31,7 +31,7 @@ Snapshot run_in(const Groups& groups, bool finished = false) {
   return snapshot;
 }
 
-/// What a reader knows at the end.
+/// Returns the final groups of a journal.
 Groups groups_in(const std::string& directory) {
   JournalReader reader(directory);
   Snapshot read;
@@ -47,20 +47,20 @@ void write_groups(JournalExporter& writer) {
 
 }  // namespace
 
-// Run by name to write the file again, until the version that wrote it is released.
+// Run by name to rewrite the file, until the version that wrote it is released.
 TEST_CASE("write the golden file of a journal with groups", "[.golden]") {
   JournalExporter writer(golden_groups(), plain_journal());
   write_groups(writer);
 }
 
-TEST_CASE("Groups in a journal: the golden file reads the same for ever") {
+TEST_CASE("Groups in a journal: the golden file always reads the same") {
   CHECK(groups_in(golden_groups()) == Groups{{"stage", 2}, {"tensor", 0}});
 }
 
 TEST_CASE("Groups in a journal: each segment has them, and a journal without groups has no such frame") {
   const Scratch scratch;
   {
-    JournalExporter writer(scratch.path("."), plain_journal(1));  // a segment each export
+    JournalExporter writer(scratch.path("."), plain_journal(1));  // one segment per export
     for (int export_number = 0; export_number < 3; ++export_number) {
       REQUIRE(writer.export_snapshot(run_in({{"stage", 1}})) == ExportResult::ok);
     }

@@ -30,7 +30,7 @@ namespace {
 
 std::string golden_samples() { return (takt_test::tests_directory() / "data" / "journal-samples").string(); }
 
-/// A run whose samples are those with numbers from `first` to one before `end`.
+/// Returns a run with the samples numbered `first` to `end` - 1.
 Snapshot sampled_from(std::uint64_t first, std::uint64_t end, bool finished = false) {
   Snapshot snapshot = sampled_snapshot();
   snapshot.rows.clear();
@@ -58,7 +58,7 @@ void write_samples(JournalExporter& writer) {
   REQUIRE(writer.export_snapshot(sampled_from(20, 30, true)) == ExportResult::ok);
 }
 
-/// The frames of a buffer, each given to `state`.
+/// Applies each frame of a buffer to `state`.
 std::vector<JournalState::Answer> apply(JournalState& state, const FrameBuffer& frames) {
   std::vector<JournalState::Answer> answers;
   std::string_view left = frames.bytes();
@@ -73,20 +73,20 @@ std::vector<JournalState::Answer> apply(JournalState& state, const FrameBuffer& 
 
 }  // namespace
 
-// Run by name to write the file again, until the version that wrote it is released.
+// Run by name to rewrite the file, until the version that wrote it is released.
 TEST_CASE("write the golden file of a journal with samples", "[.golden]") {
   JournalExporter writer(golden_samples(), plain_journal());
   write_samples(writer);
 }
 
-TEST_CASE("Samples in a journal: the golden file reads the same for ever") {
+TEST_CASE("Samples in a journal: the golden file always reads the same") {
   JournalReader reader(golden_samples());
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));
   check_samples(read.samples, 0, 30);
   CHECK(spell_state(read) == spell_state(sampled_from(0, 30, true)));
-  // Field by field what the texts do not show.
+  // Checks the fields that the texts do not show.
   REQUIRE(read.sensors.size() == 4);
   CHECK(read.sensors[0].quantities == sampled_gpu("cuda 0", 4).quantities);
   CHECK(read.sensors[0].number == 0);
@@ -98,7 +98,7 @@ TEST_CASE("Samples in a journal: the golden file reads the same for ever") {
   CHECK(read.unsampled.at(0).why == "librocm_smi64.so.7 cannot be loaded");
 }
 
-TEST_CASE("Samples in a journal: what a driver keeps for itself, which the first version did not have") {
+TEST_CASE("Samples in a journal: reads memory reserved by the driver, which the first version lacked") {
   const Scratch scratch;
   Snapshot snapshot = sampled_from(0, 10, true);
   snapshot.sensors[0].reserved_bytes = 629'145'600;
@@ -115,10 +115,10 @@ TEST_CASE("Samples in a journal: what a driver keeps for itself, which the first
   CHECK_FALSE(read.sensors[0].reserved_bytes);
 }
 
-TEST_CASE("Samples in a journal: each segment knows its meters, and samples come once") {
+TEST_CASE("Samples in a journal: each segment knows its sensors, and samples appear once") {
   const Scratch scratch;
   {
-    JournalExporter writer(scratch.path("."), plain_journal(1));  // a segment each export
+    JournalExporter writer(scratch.path("."), plain_journal(1));  // one segment per export
     write_samples(writer);
   }
   JournalReader whole(scratch.path("."));
@@ -134,7 +134,7 @@ TEST_CASE("Samples in a journal: each segment knows its meters, and samples come
   CHECK(later.sensors[0].samples == 41);
 }
 
-TEST_CASE("Samples in a journal: figures are told once in ten seconds and at the end") {
+TEST_CASE("Samples in a journal: writes figures every ten seconds and at the end") {
   takt::detail::JournalChanges changes;
   const auto reported = [&](std::int64_t wall_s, bool finished) {
     Snapshot snapshot = sampled_snapshot(wall_s + 1);
@@ -146,7 +146,7 @@ TEST_CASE("Samples in a journal: figures are told once in ten seconds and at the
     apply(state, frames);
     Snapshot read;
     state.move_into(read);
-    // Without its meters, which only the first one has, a frame of figures cannot be read.
+    // A frame of figures needs the sensors, which only the first one has.
     return frames.bytes().size();
   };
   const std::size_t first = reported(0, false);
@@ -159,7 +159,7 @@ TEST_CASE("Samples in a journal: figures are told once in ten seconds and at the
   CHECK(reported(12, true) > silent + 400);
 }
 
-TEST_CASE("Samples in a journal: differences of any numbers come back") {
+TEST_CASE("Samples in a journal: restores differences of any numbers") {
   std::vector<Sample> samples;
   const std::int64_t odd[] = {Sample::kAbsent, 0, -1, INT64_MAX, Sample::kAbsent, 7, INT64_MIN + 1, 1};
   for (std::uint64_t number = 0; number < 1500; ++number) {
@@ -184,7 +184,7 @@ TEST_CASE("Samples in a journal: differences of any numbers come back") {
   for (std::size_t at = 0; at < read.size(); ++at) { CHECK(same_sample(read[at], samples[at])); }
 }
 
-TEST_CASE("Samples in a journal: a sample of a GPU takes about a byte a value") {
+TEST_CASE("Samples in a journal: a sample of a GPU takes about one byte per value") {
   FrameBuffer frames(0);
   std::vector<Sample> samples;
   for (std::uint64_t number = 0; number < 500; ++number) { samples.push_back(gpu_sample(number)); }
@@ -192,7 +192,7 @@ TEST_CASE("Samples in a journal: a sample of a GPU takes about a byte a value") 
   CHECK(frames.bytes().size() < 500 * 20);
 }
 
-TEST_CASE("Samples in a journal: what cannot be is not taken") {
+TEST_CASE("Samples in a journal: refuses impossible values") {
   using Answer = JournalState::Answer;
   const auto state_of = [](const Snapshot& snapshot, JournalState& state) {
     takt::detail::JournalChanges changes;
@@ -209,10 +209,10 @@ TEST_CASE("Samples in a journal: what cannot be is not taken") {
   };
   FrameBuffer unknown(0);
   takt::detail::add_samples(unknown, {gpu_sample(0, 9)});
-  takt::detail::add_samples(unknown, {gpu_sample(1, 1)});  // a GPU's values, of the processors
+  takt::detail::add_samples(unknown, {gpu_sample(1, 1)});  // a GPU's values for the CPUs
   for (const Answer each : apply(state, unknown)) { CHECK(each == Answer::unreadable); }
   takt::detail::SampledRecord sampled;
-  sampled.sensors.resize(5);  // there are four
+  sampled.sensors.resize(5);  // only four exist
   CHECK(answer_to(FrameType::sampled, sampled) == Answer::unreadable);
   sampled.sensors.resize(1);
   sampled.sensors[0].figures.resize(3);  // it has seven
@@ -233,7 +233,7 @@ TEST_CASE("Samples in a journal: what cannot be is not taken") {
   CHECK(read.sensors.size() == 4);
   CHECK(read.samples.empty());
   CHECK(read.step_energies.size() == 2);
-  // Fewer meters than before take their energies with them.
+  // Removing sensors also removes their energies.
   sensors.sensors.resize(1);
   CHECK(answer_to(FrameType::sensors, sensors) == Answer::taken);
   state.move_into(read);
@@ -241,7 +241,7 @@ TEST_CASE("Samples in a journal: what cannot be is not taken") {
   CHECK(read.region_energies.size() == 1);
 }
 
-TEST_CASE("Samples in a journal: cut and flipped frames end, and take no memory") {
+TEST_CASE("Samples in a journal: reading cut or flipped frames ends without taking memory") {
   FrameBuffer frames(0);
   std::vector<Sample> samples;
   for (std::uint64_t number = 0; number < 20; ++number) { samples.push_back(gpu_sample(number)); }
@@ -263,7 +263,7 @@ TEST_CASE("Samples in a journal: cut and flipped frames end, and take no memory"
   }
 }
 
-TEST_CASE("Samples in a journal: beyond its budget they are left out and counted") {
+TEST_CASE("Samples in a journal: omits and counts samples beyond its budget") {
   const Scratch scratch;
   takt::detail::JournalOptions options = plain_journal();
   options.max_bytes = 1;
@@ -276,7 +276,7 @@ TEST_CASE("Samples in a journal: beyond its budget they are left out and counted
   Snapshot read;
   REQUIRE(reader.finish(read));
   check_samples(read.samples, 0, 10);
-  CHECK(read.sensors[0].samples == 41);  // figures are not
+  CHECK(read.sensors[0].samples == 41);  // figures are kept
   bool reported = false;
   for (const takt::Loss& each : read.losses) {
     reported = reported || (each.what == "not_in_journal" && each.where == "samples" && each.count == 20);

@@ -23,12 +23,12 @@ using namespace takt_test;
 
 namespace {
 
-/// \param name "journal": as it was at first. "journal-devices": with devices, and rows that wait for them.
+/// \param name "journal": the first version. "journal-devices": with devices, and rows that wait for them.
 std::string golden_directory(const char* name = "journal") {
   return (takt_test::tests_directory() / "data" / name).string();
 }
 
-/// A row that waits for two device values and gets one of them, then that row as it is at the end.
+/// Returns a row that waits for two device values and gets one of them, then the final row.
 std::vector<Snapshot> run_with_devices() {
   Snapshot snapshot = sample_snapshot();
   snapshot.finished = false;
@@ -70,7 +70,7 @@ int small_disk(const char*, struct statvfs* disk) {
 
 }  // namespace
 
-TEST_CASE("journal: what is written is read, in every field") {
+TEST_CASE("journal: restores every field that was written") {
   const Scratch scratch;
   JournalExporter writer(scratch.path(""), plain_journal());
   GrowingRun run(test_seed());
@@ -101,7 +101,7 @@ TEST_CASE("journal: what is written is read, in every field") {
   CHECK(is_undamaged(reader));
 }
 
-TEST_CASE("journal: a reader that follows sees each state, over many segments") {
+TEST_CASE("journal: a following reader gets each state across many segments") {
   INFO("TAKT_TEST_SEED=" << test_seed());
   for (std::uint64_t round = 0; round < 3; ++round) {
     const Scratch scratch;
@@ -136,7 +136,7 @@ TEST_CASE("journal: a reader that follows sees each state, over many segments") 
   }
 }
 
-TEST_CASE("journal: each segment is readable without those before it, and tells of the loss") {
+TEST_CASE("journal: each segment is readable without earlier ones and reports the loss") {
   const Scratch scratch;
   JournalExporter writer(scratch.path(""), plain_journal(16U << 10U));
   GrowingRun run(test_seed());
@@ -158,9 +158,9 @@ TEST_CASE("journal: each segment is readable without those before it, and tells 
   CHECK(same_row(read.rows.back(), run.all_rows.back()));
 }
 
-TEST_CASE("journal: rows are there before their device values, which a kill leaves out and nothing else") {
+TEST_CASE("journal: rows are written before their device values, and a kill loses only these") {
   const Scratch scratch;
-  JournalExporter writer(scratch.path(""), plain_journal(1U << 10U));  // amendments stand in other segments than rows
+  JournalExporter writer(scratch.path(""), plain_journal(1U << 10U));  // amendments are in other segments than rows
   GrowingRun run(test_seed());
   run.late = true;
   std::vector<takt::Row> shown;
@@ -184,7 +184,7 @@ TEST_CASE("journal: rows are there before their device values, which a kill leav
   CHECK(is_undamaged(reader));
 }
 
-TEST_CASE("journal: beyond its budget, device values of rows that it has still come") {
+TEST_CASE("journal: beyond its budget it still writes device values of rows that it has") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   JournalOptions options = plain_journal();
@@ -216,7 +216,7 @@ TEST_CASE("journal: beyond its budget, device values of rows that it has still c
   CHECK(read.losses.back().count == 1);
 }
 
-TEST_CASE("journal: a frame of a type to come is passed over and counted") {
+TEST_CASE("journal: skips and counts a frame of a future type") {
   const Scratch scratch;
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());
@@ -233,7 +233,7 @@ TEST_CASE("journal: a frame of a type to come is passed over and counted") {
   CHECK(reader.damage().lost_frames == 0);
 }
 
-TEST_CASE("journal: another version, or byte order, is refused with a reason") {
+TEST_CASE("journal: refuses another version or byte order with a reason") {
   const Scratch scratch;
   const auto error_of = [&](const std::string& bytes) {
     write_text(scratch.path("journal-00000.tjl"), bytes);
@@ -256,7 +256,7 @@ TEST_CASE("journal: another version, or byte order, is refused with a reason") {
   CHECK(contains(error_of(bytes), "byte order"));
 }
 
-TEST_CASE("journal: beyond its budget rows are counted and totals go on, once a minute") {
+TEST_CASE("journal: beyond its budget it counts rows and writes totals once a minute") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   JournalOptions options = plain_journal();
@@ -286,7 +286,7 @@ TEST_CASE("journal: beyond its budget rows are counted and totals go on, once a 
   CHECK(errors.lines().size() == 1);
 }
 
-TEST_CASE("journal: where the disk has less than is to be kept free, rows are counted until there is room again") {
+TEST_CASE("journal: below the free-space limit of the disk it counts rows until there is space") {
   const Scratch scratch;
   const support::CaughtErrors errors;
   JournalOptions options = plain_journal();
@@ -321,7 +321,7 @@ TEST_CASE("journal: where the disk has less than is to be kept free, rows are co
   REQUIRE(errors.lines().size() == 1);
 }
 
-TEST_CASE("journal: of a large disk 1 GiB is kept free, and of one without a size nothing") {
+TEST_CASE("journal: keeps 1 GiB free on a large disk and nothing on one of unknown size") {
   const support::CaughtErrors errors;
   const auto thins = [&](unsigned long size_mib, unsigned long mib) {
     const Scratch scratch;
@@ -344,14 +344,14 @@ TEST_CASE("journal: of a large disk 1 GiB is kept free, and of one without a siz
   disk_mib = 100;
 }
 
-TEST_CASE("journal: unless told otherwise it has 256 MiB, and leaves 5 % of the disk") {
+TEST_CASE("journal: by default it takes 256 MiB and leaves 5 % of the disk") {
   const JournalOptions options;
   CHECK(options.max_bytes == std::size_t{256} << 20U);
   CHECK(options.segment_bytes == std::size_t{8} << 20U);
   CHECK(options.keep_free == 0.05);
 }
 
-TEST_CASE("journal: a directory without one is nothing new") {
+TEST_CASE("journal: a directory without one is read as empty") {
   const Scratch scratch;
   JournalReader reader(scratch.path("nowhere"));
   Snapshot read;
@@ -360,7 +360,7 @@ TEST_CASE("journal: a directory without one is nothing new") {
   CHECK(is_undamaged(reader));
 }
 
-// Run by name to write the file again, which only a new version of the format is a reason for.
+// Run by name to rewrite the file, only for a new version of the format.
 TEST_CASE("journal: write the golden file", "[.golden]") {
   JournalExporter writer(golden_directory("journal-2"), plain_journal());
   Snapshot snapshot = sample_snapshot();
@@ -382,7 +382,7 @@ TEST_CASE("journal: write the golden file with devices", "[.golden]") {
   for (const Snapshot& each : run_with_devices()) { REQUIRE(writer.export_snapshot(each) == ExportResult::ok); }
 }
 
-TEST_CASE("journal: the golden files with devices read the same for ever") {
+TEST_CASE("journal: the golden files with devices always read the same") {
   JournalReader reader(golden_directory(GENERATE("journal-devices", "journal-devices-2")));
   Snapshot read;
   REQUIRE(reader.finish(read));
@@ -407,7 +407,7 @@ TEST_CASE("journal: the golden files with devices read the same for ever") {
   CHECK(read.rows[1].cells.size() == 3);
 }
 
-TEST_CASE("journal: the golden files of each version read the same for ever") {
+TEST_CASE("journal: the golden files of each version always read the same") {
   JournalReader reader(golden_directory(GENERATE("journal", "journal-2")));
   Snapshot read;
   REQUIRE(reader.finish(read));
@@ -433,7 +433,8 @@ TEST_CASE("journal: the golden files of each version read the same for ever") {
   CHECK(read.threads[1].name == "loader");
   REQUIRE(read.series.size() == 2);
   CHECK(read.series[0].throughput.items_low == 698.9);
-  CHECK(read.series[0].throughput.no_interval == takt::NoInterval::none);  // by its windows: these files do not say
+  // Computed from its windows, because these files lack the field.
+  CHECK(read.series[0].throughput.no_interval == takt::NoInterval::none);
   CHECK(read.series[1].throughput.no_interval == takt::NoInterval::few_steps);
   CHECK_FALSE(read.process.cpu_ns);
   CHECK_FALSE(read.process.waited_ns);

@@ -29,7 +29,7 @@ takt::RunInfo journal_version_run_in(const char* name) {
 
 }  // namespace
 
-// Run by name to write the file again, until the version that wrote it is released.
+// Run by name to rewrite the file, until the version that wrote it is released.
 TEST_CASE("write the golden file of a journal with the version of Takt", "[.golden]") {
   JournalExporter writer(data_directory("journal-version"), plain_journal());
   Snapshot snapshot = sample_snapshot();
@@ -39,7 +39,7 @@ TEST_CASE("write the golden file of a journal with the version of Takt", "[.gold
   REQUIRE(writer.export_snapshot(snapshot) == ExportResult::ok);
 }
 
-TEST_CASE("The version of Takt in a journal: the golden file reads the same for ever, and older ones have none") {
+TEST_CASE("The version of Takt in a journal: the golden file always reads the same, and older ones have none") {
   CHECK(journal_version_run_in("journal-version").takt_version == "0.1.0");
   CHECK(journal_version_run_in("journal-version").pid_namespace == 4'026'531'836);
   CHECK(journal_version_run_in("journal-0.1").takt_version.empty());

@@ -24,7 +24,7 @@ std::string table_refusal_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("CsvTable: fields, quotes, line ends and blanks") {
+TEST_CASE("CsvTable: reads fields, quotes, line ends and blanks") {
   const CsvTable table(
       "\xEF\xBB\xBF"
       "a, b ,\"c,d\"\r\n1,2.5,\"x\"\"y\nz\"\n\n\t3 ,,last",
@@ -41,18 +41,18 @@ TEST_CASE("CsvTable: fields, quotes, line ends and blanks") {
   CHECK_FALSE(table.amount(1, CsvTable::kNoColumn).has_value());
   CHECK(table.text(1, 2) == "last");
   CHECK(table.line(0) == 2);
-  CHECK(table.line(1) == 5);  // behind a line feed in quotes, and an empty line
+  CHECK(table.line(1) == 5);  // after a quoted line feed and an empty line
 }
 
-TEST_CASE("CsvTable: a head alone is a table without rows") {
+TEST_CASE("CsvTable: a header alone is a table without rows") {
   CHECK(CsvTable("a,b", "f.csv").rows() == 0);
   CHECK(CsvTable("a,b\n", "f.csv").rows() == 0);
 }
 
-TEST_CASE("CsvTable: what is no table is refused with its line") {
+TEST_CASE("CsvTable: refuses malformed tables with their line") {
   CHECK(mentions(table_refusal_of(""), {"f.csv, line 1", "empty"}));
   CHECK(mentions(table_refusal_of("a,b,a\n"), {"f.csv, line 1", "'a'", "duplicate"}));
-  CHECK(mentions(table_refusal_of("a,b\n1,2\n1\n"), {"f.csv, line 3", "1", "2"}));  // fields, and columns
+  CHECK(mentions(table_refusal_of("a,b\n1,2\n1\n"), {"f.csv, line 3", "1", "2"}));  // number of fields, and of columns
   CHECK(mentions(table_refusal_of("a,b\n1,2,3\n"), {"f.csv, line 2", "3", "2"}));
   const std::string no_end = table_refusal_of("a,b\n1,\"2\n3\n");
   CHECK(mentions(no_end, {"f.csv, line 2"}));
@@ -68,7 +68,7 @@ TEST_CASE("CsvTable: what is no table is refused with its line") {
   CHECK(table_refusal_of("a,b\n1,\"\x1b[2J\"\n").find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("CsvTable: what is beyond the bounds is refused") {
+TEST_CASE("CsvTable: refuses tables beyond the limits") {
   CHECK(mentions(table_refusal_of(std::string(CsvTable::kMaxBytes + 1, 'x')), {"4194304"}));
   CHECK(mentions(table_refusal_of(std::string(CsvTable::kMaxBytes, ',')), {"1000"}));
   std::string rows = "a\n";

@@ -17,9 +17,9 @@ using takt::detail::rank_of_median_end;
 
 namespace {
 
-/// How likely the k-th values from both ends hold the median of n between them, by Pascal's triangle.
+/// Returns the probability that the k-th values from both ends enclose the median of n, by Pascal's triangle.
 double coverage(std::uint64_t n, std::uint64_t k) {
-  std::vector<double> chances = {1};  // of so many heads
+  std::vector<double> chances = {1};  // by number of heads
   for (std::uint64_t thrown = 0; thrown < n; ++thrown) {
     std::vector<double> next(chances.size() + 1, 0);
     for (std::size_t heads = 0; heads < chances.size(); ++heads) {
@@ -44,7 +44,7 @@ std::vector<std::int64_t> some_times(std::size_t count, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("Measured times: the ends of the median's interval are the innermost that hold 95 of 100") {
+TEST_CASE("Measured times: the median's interval is the narrowest with 95 % coverage") {
   for (std::uint64_t n = 0; n < takt::detail::kMinForMedian; ++n) { CHECK(rank_of_median_end(n) == 0); }
   for (const std::uint64_t n : {6U, 7U, 8U, 9U, 10U, 15U, 29U, 30U, 31U, 100U, 333U, 1000U}) {
     const std::uint64_t k = rank_of_median_end(n);
@@ -53,12 +53,12 @@ TEST_CASE("Measured times: the ends of the median's interval are the innermost t
     CHECK(coverage(n, k) >= 0.95);
     CHECK(coverage(n, k + 1) < 0.95);
   }
-  CHECK(rank_of_median_end(30) == 10);  // as tables have it
-  // Of many, n / 2 - 0.98 sqrt(n) comes close.
+  CHECK(rank_of_median_end(30) == 10);  // as in published tables
+  // For large n it is close to n / 2 - 0.98 sqrt(n).
   CHECK(std::fabs(static_cast<double>(rank_of_median_end(100'000)) - (50'000 - 0.98 * std::sqrt(1e5))) < 2);
 }
 
-TEST_CASE("Measured times: figures are those of the sorted times") {
+TEST_CASE("Measured times: statistics equal those of the sorted times") {
   const std::vector<std::int64_t> times = some_times(200, 7);
   const MeasuredTimes found = measured_times(times);
   std::vector<std::int64_t> sorted = times;
@@ -78,13 +78,13 @@ TEST_CASE("Measured times: figures are those of the sorted times") {
   REQUIRE(found.has_interval);
   CHECK(found.low_ns == static_cast<double>(sorted[static_cast<std::size_t>(rank_of_median_end(200)) - 1]));
   CHECK(found.high_ns == static_cast<double>(sorted[200 - static_cast<std::size_t>(rank_of_median_end(200))]));
-  CHECK(found.percentiles_ns[0] == static_cast<double>(sorted[179]));  // 180 of 200 do not pass it
+  CHECK(found.percentiles_ns[0] == static_cast<double>(sorted[179]));  // 180 of 200 do not exceed it
   CHECK(found.percentiles_ns[1] == static_cast<double>(sorted[189]));
   CHECK(found.percentiles_ns[2] == static_cast<double>(sorted[197]));
   CHECK_FALSE(found.percentiles_ns[3]);
 }
 
-TEST_CASE("Measured times: few times have no interval, and no percentile that is the longest one") {
+TEST_CASE("Measured times: few times give no interval and no percentile equal to the maximum") {
   CHECK(measured_times({}).n == 0);
   const MeasuredTimes one = measured_times({5});
   CHECK(one.mean_ns == 5);
@@ -101,7 +101,7 @@ TEST_CASE("Measured times: few times have no interval, and no percentile that is
   CHECK(measured_times(some_times(1000, 1)).percentiles_ns[3] > 0);
 }
 
-TEST_CASE("Measured times: an interval is as narrow as it says") {
+TEST_CASE("Measured times: the interval is as narrow as reported") {
   const MeasuredTimes times = measured_times({90, 100, 100, 100, 100, 110});
   CHECK(times.low_ns == 90);
   CHECK(times.high_ns == 110);
@@ -109,7 +109,7 @@ TEST_CASE("Measured times: an interval is as narrow as it says") {
   CHECK_FALSE(is_narrow(times, 0.19));
 }
 
-TEST_CASE("Measured times: the interval of 30 skewed times holds their median as often as it says") {
+TEST_CASE("Measured times: the interval of 30 skewed times covers their median as often as stated") {
   const int cases = takt_test::scaled(4000);
   const double median_ns = 1e6 + 2e5 * std::log(2.0);
   int held = 0;
@@ -118,6 +118,7 @@ TEST_CASE("Measured times: the interval of 30 skewed times holds their median as
         measured_times(some_times(30, takt_test::test_seed() + static_cast<std::uint64_t>(each)));
     held += times.low_ns <= median_ns && median_ns <= times.high_ns ? 1 : 0;
   }
-  // It is 95.7 of 100 for this rank, with 0.33 of them, or 1.0 in a sanitizer's fewer cases, as one deviation.
+  // The coverage is 95.7 % for this rank. One deviation is 0.33 percentage points, or 1.0 for the fewer cases with a
+  // sanitizer.
   CHECK(static_cast<double>(held) / cases == Approx(coverage(30, 10)).margin(takt_test::kSanitized ? 0.04 : 0.013));
 }

@@ -25,14 +25,14 @@ std::string refusal_of(std::uint64_t bytes, const std::string& device) {
 
 }  // namespace
 
-TEST_CASE("mig_profile: the examples of DIPPM") {
+TEST_CASE("mig_profile: matches the examples of DIPPM") {
   struct Example {
     const char* model;
     std::uint64_t predicted_mb;
     std::uint64_t measured_mb;
     const char* profile;
   };
-  // Of convnext base with a batch of 4 the paper measures 1 652 MB, and tells fills of about 3 000.
+  // The paper measures 1,652 MB for convnext base with a batch of 4, and reports fills of about 3,000 MB.
   const std::vector<Example> examples = {
       {"densenet121, 8", 2'865, 3'272, "1g.5gb"},      {"densenet121, 32", 5'952, 6'294, "2g.10gb"},
       {"swin base patch4, 2", 2'873, 2'944, "1g.5gb"}, {"swin base patch4, 16", 6'736, 6'156, "2g.10gb"},
@@ -44,7 +44,7 @@ TEST_CASE("mig_profile: the examples of DIPPM") {
   }
 }
 
-TEST_CASE("mig_profile: what fills a slice exactly takes the next larger one, and nothing is above all") {
+TEST_CASE("mig_profile: an exact fit takes the next larger slice, and none exists above the largest") {
   for (const takt::MigDevice& device : takt::mig_devices()) {
     REQUIRE(device.slices.size() == 4);
     REQUIRE_FALSE(device.source.empty());
@@ -60,7 +60,7 @@ TEST_CASE("mig_profile: what fills a slice exactly takes the next larger one, an
   }
 }
 
-TEST_CASE("mig_profile: the bounds of each device") {
+TEST_CASE("mig_profile: limits of each device") {
   CHECK(takt::mig_profile(5 * kGigabyte, "A100-40GB") == "2g.10gb");
   CHECK(takt::mig_profile(19 * kGigabyte, "a100-40gb") == "3g.20gb");
   CHECK(takt::mig_profile(40 * kGigabyte, "A100-40GB") == "none");
@@ -68,12 +68,12 @@ TEST_CASE("mig_profile: the bounds of each device") {
   CHECK(takt::mig_profile(15 * kGigabyte, "H100-80GB") == "2g.20gb");
   CHECK(takt::mig_profile(17 * kGigabyte, "H200-141GB") == "1g.18gb");
   CHECK(takt::mig_profile(70 * kGigabyte, "H200-141GB") == "3g.71gb");
-  // 16.00 GiB are in a slice of that name.
+  // A slice of that name has 16.00 GiB.
   CHECK(takt::mig_profile(17'500 * kMegabyte, "H200-141GB") == "2g.35gb");
   CHECK(takt::mig_profile(34'800 * kMegabyte, "H200-141GB") == "3g.71gb");
 }
 
-TEST_CASE("mig_profile: a device that is not known is an error that names those that are") {
+TEST_CASE("mig_profile: an unknown device is an error that names the known ones") {
   CHECK(takt_test::mentions(refusal_of(kGigabyte, "V100"),
                             {"mig_profile()", "\"V100\"", "A100-40GB, A100-80GB, H100-80GB, H200-141GB"}));
   CHECK(refusal_of(kGigabyte, "\x1b[2J").find("\"?[2J\"") != std::string::npos);
@@ -81,6 +81,6 @@ TEST_CASE("mig_profile: a device that is not known is an error that names those 
   CHECK(refusal_of(kGigabyte, "") != "");
 }
 
-TEST_CASE("mig_profile: 0 bytes are no measurement") {
+TEST_CASE("mig_profile: 0 bytes do not count as a measurement") {
   CHECK(refusal_of(0, "A100-40GB").find("0 bytes") != std::string::npos);
 }

@@ -30,7 +30,7 @@ std::string prediction_check_refusal_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("Prediction check: predictions beside measurements, by name") {
+TEST_CASE("Prediction check: matches predictions and measurements by name") {
   const auto predicted = read_model_costs("name,latency_ms,energy_j\nb,2,7\na,1.1,\nx,1,1\n", "p.csv");
   const auto measured =
       read_model_costs("memory_mb,name,latency_ms,runs,energy_j\n10,a,1,30,5\n20,b,4,30,0\n30,y,1,30,1\n", "m.csv");
@@ -45,14 +45,14 @@ TEST_CASE("Prediction check: predictions beside measurements, by name") {
   CHECK(check.costs[kLatency].error.mape == Approx(0.3));
   CHECK(check.costs[kLatency].error.n == 2);
   CHECK(check.costs[kMemory].models.empty());
-  REQUIRE(check.costs[kEnergy].models.size() == 1);  // of a none was predicted
+  REQUIRE(check.costs[kEnergy].models.size() == 1);  // no prediction for a
   CHECK(check.costs[kEnergy].models[0].error < 0);   // 0 was measured
   CHECK(check.costs[kEnergy].error.n == 0);
   CHECK(check.only_predicted == std::vector<std::string>{"x"});
   CHECK(check.only_measured == std::vector<std::string>{"y"});
 }
 
-TEST_CASE("Prediction check: without a name in common there is nothing") {
+TEST_CASE("Prediction check: is empty without a common name") {
   const PredictionCheck check = check_predictions(read_model_costs("name,latency_ms\na,1\n", "p"),
                                                   read_model_costs("name,memory_mb\na,1\n", "m"));
   CHECK_FALSE(check.any());
@@ -60,7 +60,7 @@ TEST_CASE("Prediction check: without a name in common there is nothing") {
   CHECK(check.only_measured.size() == 1);
 }
 
-TEST_CASE("Model costs: columns and names that are missing or there twice are refused with their line") {
+TEST_CASE("Model costs: missing or duplicate columns and names are refused with their line") {
   for (const char* text : {"latency_ms\n1\n", "name,latency\na,1\n"}) {
     CHECK(
         mentions(prediction_check_refusal_of(text), {"f.csv, line 1", "name", "latency_ms", "memory_mb", "energy_j"}));

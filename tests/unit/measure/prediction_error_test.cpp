@@ -24,7 +24,7 @@ std::string prediction_error_refusal_of(const std::vector<double>& predicted, co
   return "";
 }
 
-/// As the paper prints it: rounded, or cut, to as many digits.
+/// Returns true if the value, rounded or cut to the printed digits, equals the paper's.
 bool comes_out(double percent, double printed, double digit) {
   const bool rounded = std::fabs(percent - printed) <= digit / 2 * 1.0001;
   const bool cut = percent >= printed && percent < printed + digit;
@@ -33,7 +33,7 @@ bool comes_out(double percent, double printed, double digit) {
 
 }  // namespace
 
-TEST_CASE("prediction_error: ten of DIPPM's twelve percentages come out, and two are misprints") {
+TEST_CASE("prediction_error: reproduces ten of DIPPM's twelve percentages and shows that two are misprints") {
   struct Printed {
     const char* what;
     double measured;
@@ -51,7 +51,7 @@ TEST_CASE("prediction_error: ten of DIPPM's twelve percentages come out, and two
     INFO(each.what << ": " << percent_of(each.predicted, each.measured) << ", printed " << each.percent);
     CHECK(comes_out(percent_of(each.predicted, each.measured), each.percent, each.digit));
   }
-  // Misprints: from the numbers beside them neither follows.
+  // Misprints: neither follows from the numbers next to them.
   const Printed memory{"AP1 memory", 40'227, 219, 99.9, 0.1};
   CHECK_FALSE(comes_out(percent_of(memory.predicted, memory.measured), memory.percent, memory.digit));
   CHECK(percent_of(memory.predicted, memory.measured) == Approx(99.46).margin(0.005));
@@ -60,13 +60,13 @@ TEST_CASE("prediction_error: ten of DIPPM's twelve percentages come out, and two
   CHECK(percent_of(energy.predicted, energy.measured) == Approx(39.8).margin(0.05));
 }
 
-TEST_CASE("prediction_error: the mean, and an interval by Student's t from three on") {
-  // Errors of 10, 20 and 60 %: mean 0.3, deviation 0.2646, t of 2 degrees 4.302653.
+TEST_CASE("prediction_error: returns the mean, and from three values on a Student's t interval") {
+  // Errors of 10, 20 and 60 %: mean 0.3, deviation 0.2646, t for 2 degrees of freedom 4.302653.
   const takt::PredictionError three = prediction_error({110, 80, 160}, {100, 100, 100});
   CHECK(three.n == 3);
   CHECK(three.mape == Approx(0.3));
   CHECK(three.has_interval);
-  CHECK(three.low == 0.0);  // never below
+  CHECK(three.low == 0.0);  // clamped at 0
   CHECK(three.high == Approx(0.3 + 4.3026527 * 0.264575 / std::sqrt(3.0)).epsilon(1e-5));
   const takt::PredictionError two = prediction_error({110, 80}, {100, 100});
   CHECK(two.mape == Approx(0.15));
@@ -76,7 +76,7 @@ TEST_CASE("prediction_error: the mean, and an interval by Student's t from three
   CHECK(same.high == Approx(0.1));
 }
 
-TEST_CASE("prediction_error: of a measured 0, and of what is no number, nothing can be told") {
+TEST_CASE("prediction_error: ignores a measured 0 and values that are not numbers") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   CHECK(takt_test::mentions(prediction_error_refusal_of({1, 2}, {1, 0}), {"prediction_error()", "measured[1]", "0"}));

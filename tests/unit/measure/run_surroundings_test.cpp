@@ -35,7 +35,7 @@ MeasuredRun run_from(std::int64_t begin_ns, std::int64_t end_ns) {
 
 }  // namespace
 
-TEST_CASE("Run surroundings: clock and slow-downs are those of the samples around each run") {
+TEST_CASE("Run surroundings: clock and slowdowns come from the samples around each run") {
   const std::vector<Sensor> sensors = {
       takt_test::sensor_of(Sensor::Kind::device, "cuda 0", {Quantity::clock, Quantity::slowdowns})};
   const std::vector<Sample> samples = {sample_at(0, 0, {1980, 0}), sample_at(0, 100, {1200, 1}),
@@ -44,15 +44,15 @@ TEST_CASE("Run surroundings: clock and slow-downs are those of the samples aroun
   std::vector<MeasuredRun> runs = {run_from(10, 20), run_from(110, 120), run_from(210, 290), run_from(310, 320),
                                    run_from(410, 420)};
   note_surroundings(sensors, samples, runs);
-  CHECK(runs[0].clock_mhz == 1200);  // that of the sample behind it
+  CHECK(runs[0].clock_mhz == 1200);  // from the next sample
   CHECK(runs[0].slowdowns == 1);
   CHECK(runs[1].clock_mhz == 1200);
   CHECK(runs[1].slowdowns == 1);
   CHECK(runs[2].clock_mhz == 1980);
-  CHECK(runs[2].slowdowns == 1);  // what was not read at 200 was so at 100
+  CHECK(runs[2].slowdowns == 1);  // unread at 200, so as at 100
   CHECK(runs[3].clock_mhz == 1500);
   CHECK(runs[3].slowdowns == 2);
-  CHECK(runs[4].clock_mhz == 1500);  // behind the last sample
+  CHECK(runs[4].clock_mhz == 1500);  // after the last sample
   runs[4].forced_switches = 3;
   const MeasuredNotes notes = notes_on(runs);
   CHECK(notes.slowed_runs == 5);
@@ -63,11 +63,11 @@ TEST_CASE("Run surroundings: clock and slow-downs are those of the samples aroun
   CHECK_FALSE(notes.others_busy);
 }
 
-TEST_CASE("Run surroundings: other processes are what the machine used and this process did not") {
+TEST_CASE("Run surroundings: load of other processes is the machine's minus this process's") {
   std::vector<Sensor> sensors = {takt_test::sensor_of(Sensor::Kind::process, "process", {Quantity::cpu_time}),
                                  takt_test::sensor_of(Sensor::Kind::machine, "machine", {Quantity::cpu_time})};
   sensors[1].processors = 4;
-  // The machine is read once in 1 000 ns, this process each 100, in which it uses 100.
+  // The machine is sampled every 1,000 ns, this process every 100 ns, using 100 ns each time.
   std::vector<Sample> samples;
   for (std::int64_t time_ns = 0; time_ns <= 3000; time_ns += 100) {
     samples.push_back(sample_at(0, time_ns, {time_ns}));
@@ -78,12 +78,12 @@ TEST_CASE("Run surroundings: other processes are what the machine used and this 
   std::vector<MeasuredRun> runs = {run_from(200, 300), run_from(1200, 1300), run_from(900, 1100)};
   note_surroundings(sensors, samples, runs);
   CHECK(runs[0].others_busy.value() == Approx(0));
-  CHECK(runs[1].others_busy.value() == Approx(0.5));   // 3 000 by all, 1 000 by this one, of 4 000
-  CHECK(runs[2].others_busy.value() == Approx(0.25));  // from 0 to 2 000
+  CHECK(runs[1].others_busy.value() == Approx(0.5));   // 3,000 by all, 1,000 by this process, of 4,000
+  CHECK(runs[2].others_busy.value() == Approx(0.25));  // from 0 to 2,000
   CHECK(notes_on(runs).others_busy.value() == Approx(0.5));
 }
 
-TEST_CASE("Run surroundings: without samples nothing is known") {
+TEST_CASE("Run surroundings: are empty without samples") {
   std::vector<MeasuredRun> runs = {run_from(1, 2)};
   note_surroundings({}, {}, runs);
   note_surroundings({takt_test::sensor_of(Sensor::Kind::device, "cuda 0", {Quantity::power})},

@@ -17,7 +17,7 @@ using takt_test::mentions;
 
 namespace {
 
-/// A rate, and by how much it may be off.
+/// A rate and its uncertainty.
 struct TrialFindingReported {
   double per_s;
   double off;
@@ -52,8 +52,8 @@ double evidence_of(const TrialResults& results, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, and a golden text") {
-  // As printed there: IO, SYNTHETIC, FULL, with the spread behind each.
+TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings and a golden text") {
+  // As printed there: IO, SYNTHETIC, FULL, each followed by its spread.
   struct Case {
     const char* name;
     TrialFindingReported io, synthetic, full;
@@ -86,7 +86,7 @@ TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, a
     CHECK(takt_test::numbers_without_evidence(*results.finding) == std::string());
     all += sentence_of(results) + "\n";
   }
-  // And what is said without a finding.
+  // The text without a finding.
   all += results_of({100, 5}, {104, 5}, {99, 1}).unreported + "\n";
   all += results_of({100, 5}, {200, 5}, {89, 4}).unreported + "\n";
   all += results_of({100, 1}, {200, 1}, {130, 1}).unreported + "\n";
@@ -96,7 +96,7 @@ TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, a
   takt_test::check_golden("trial_findings.txt", all);
 }
 
-TEST_CASE("Trials: what a finding rests on stands beside it") {
+TEST_CASE("Trials: a finding lists its evidence") {
   const TrialResults results = results_of({100, 1}, {400, 2}, {98, 3});
   REQUIRE(results.finding);
   CHECK(results.finding->what == "input_bound");
@@ -111,7 +111,7 @@ TEST_CASE("Trials: what a finding rests on stands beside it") {
   CHECK(evidence_of(results_of({303, 1}, {359, 1}, {252, 1}), "overlap") == Approx(0.760).margin(0.001));
 }
 
-TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
+TEST_CASE("Trials: no finding without support by the intervals") {
   const auto why = [](TrialFindingReported io, TrialFindingReported synthetic, TrialFindingReported full) {
     const TrialResults results = results_of(io, synthetic, full);
     CHECK_FALSE(results.finding.has_value());
@@ -120,7 +120,7 @@ TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
   CHECK(mentions(why({100, 5}, {104, 5}, {99, 1}), {"IO", "SYNTHETIC", "overlap"}));
   CHECK(mentions(why({100, 5}, {200, 5}, {89, 4}), {"FULL", "0.81", "0.98"}));
   CHECK(mentions(why({100, 1}, {200, 1}, {130, 1}), {"FULL", "faster"}));
-  // How much they overlap is told whichever of them is slower.
+  // The overlap is reported whichever of them is slower.
   const takt::Finding some = *results_of({100, 5}, {104, 5}, {60, 1}).finding;
   CHECK(some.what == "partial_overlap");
   CHECK(mentions(some.sentence, {"overlap for", "unknown"}));
@@ -130,15 +130,15 @@ TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
   CHECK(mentions(results_of({100, 5}, {200, 9}, {66, 1}).finding->sentence, {"overlap for at most"}));
 }
 
-TEST_CASE("Trials: if one is many times as fast as the other, the other is the limit, however well it is known") {
+TEST_CASE("Trials: if one rate is many times the other, the slower one is the limit despite its uncertainty") {
   CHECK(results_of({24e6, 1e5}, {17'000, 1'000}, {16'000, 2'500}).finding->what == "compute_bound");
   CHECK(results_of({100, 10}, {1'300, 50}, {98, 20}).finding->what == "input_bound");
   CHECK_FALSE(results_of({100, 10}, {800, 50}, {98, 20}).finding.has_value());
-  // What is clearly below is told all the same.
+  // A clearly lower rate is still reported.
   CHECK(results_of({100, 10}, {1'300, 50}, {60, 5}).finding->what == "no_overlap");
 }
 
-TEST_CASE("Trials: a rate without an interval says nothing") {
+TEST_CASE("Trials: a rate without an interval gives no finding") {
   TrialResults results = results_of({100, 1}, {400, 2}, {98, 3});
   results.of(TrialKind::synthetic).interval.reset();
   takt::detail::conclude_trials(results);
@@ -153,7 +153,7 @@ TEST_CASE("Trials: a rate without an interval says nothing") {
   CHECK_FALSE(nothing.finding.has_value());
 }
 
-TEST_CASE("Trials: rates of a thousand and more are short in a sentence") {
+TEST_CASE("Trials: sentences shorten rates of a thousand and more") {
   CHECK(mentions(sentence_of(results_of({1'234'567, 10}, {5'000'000, 10}, {1'234'000, 10})),
                  {"FULL 1.23 M", "(1.23 M)", "5.00 M"}));
   CHECK(mentions(sentence_of(results_of({12, 0}, {20, 0}, {9, 0})), {"FULL 9.0", "12.0", "20.0"}));

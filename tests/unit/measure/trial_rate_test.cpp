@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kRateMs = 1'000'000;
 
-/// Trials of steps that take 1 ms, and up to a tenth more.
+/// Returns trials of steps that take 1 ms to 1.1 ms.
 std::vector<Trial> steady(std::size_t trials, std::size_t steps, std::uint64_t items = 64) {
   takt_test::Random random(7);
   std::vector<Trial> all(trials);
@@ -36,7 +36,7 @@ std::vector<Trial> steady(std::size_t trials, std::size_t steps, std::uint64_t i
 
 }  // namespace
 
-TEST_CASE("Trial rate: items by time, with the interval of windows of steps") {
+TEST_CASE("Trial rate: divides items by time, with an interval from windows of steps") {
   const TrialRate rate = rate_of(steady(3, 100), false);
   CHECK(rate.trials == 3);
   CHECK(rate.steps == 300);
@@ -48,15 +48,15 @@ TEST_CASE("Trial rate: items by time, with the interval of windows of steps") {
   CHECK(rate.interval.value().high / rate.interval.value().low < 1.02);
 }
 
-TEST_CASE("Trial rate: the interval is the wider one of windows and trials") {
+TEST_CASE("Trial rate: uses the wider interval of windows and trials") {
   std::vector<Trial> trials = steady(3, 100);
-  // Trials that are as long as each other: windows tell.
+  // With trials of equal length, windows determine the interval.
   for (Trial& trial : trials) { trial.steps = trials.front().steps; }
   const TrialRate alike = rate_of(trials, false);
   CHECK_FALSE(alike.over_trials);
   CHECK(alike.n == 37);
   CHECK(alike.interval);
-  // One has a pace of its own: what windows call scatter within a trial does not tell of that.
+  // One trial has another pace, which the scatter of windows within trials does not show.
   for (TrialStep& step : trials[1].steps) { step.ns = step.ns * 102 / 100; }
   const TrialRate apart = rate_of(trials, false);
   CHECK(apart.over_trials);
@@ -64,7 +64,7 @@ TEST_CASE("Trial rate: the interval is the wider one of windows and trials") {
   CHECK(apart.interval.value().high / apart.per_s > 1.02);
 }
 
-TEST_CASE("Trial rate: of few steps the interval is that of the trials, by Student's t") {
+TEST_CASE("Trial rate: few steps use the trials' interval by Student's t") {
   std::vector<Trial> trials = steady(3, 0);
   for (std::size_t trial = 0; trial < 3; ++trial) {
     trials[trial].steps.assign(10, {(10 + trial) * kRateMs, 100});  // 10, 11 and 12 ms a step
@@ -74,7 +74,7 @@ TEST_CASE("Trial rate: of few steps the interval is that of the trials, by Stude
   CHECK(rate.over_trials);
   CHECK(rate.n == 3);
   CHECK(rate.per_s == Approx(100 / 0.011));
-  // Deviation 1 of 11 ms, t of 2 degrees 4.302653, even in the logarithm.
+  // Deviation 1 of 11 ms, t for 2 degrees of freedom 4.302653, also on the logarithm.
   const double half = 4.3026527 / std::sqrt(3.0) / 11;
   CHECK(std::log(rate.interval.value().high / rate.per_s) == Approx(half).epsilon(1e-6));
   CHECK(std::log(rate.per_s / rate.interval.value().low) == Approx(half).epsilon(1e-6));
@@ -82,7 +82,7 @@ TEST_CASE("Trial rate: of few steps the interval is that of the trials, by Stude
   CHECK_FALSE(rate_of(trials, false).interval);
 }
 
-TEST_CASE("Trial rate: where the host ran ahead of its device, trials tell and windows do not") {
+TEST_CASE("Trial rate: uses trials instead of windows if the host ran ahead of its device") {
   std::vector<Trial> trials(3, steady(1, 100).front());
   for (Trial& trial : trials) { trial.wait_ns = kRateMs; }  // 1 of 106 ms
   CHECK_FALSE(rate_of(trials, true).over_trials);
@@ -91,10 +91,10 @@ TEST_CASE("Trial rate: where the host ran ahead of its device, trials tell and w
   CHECK(rate.over_trials);
   CHECK(rate.interval);
   CHECK(rate.wait_ns == 6 * kRateMs);
-  CHECK(rate.per_s == Approx(64'000 / 1.07).epsilon(0.01));  // the wait is in the time
+  CHECK(rate.per_s == Approx(64'000 / 1.07).epsilon(0.01));  // the time includes the wait
 }
 
-TEST_CASE("Trial rate: what copying takes is left out unless a device works meanwhile") {
+TEST_CASE("Trial rate: excludes copy time unless a device works at the same time") {
   std::vector<Trial> trials = steady(3, 100);
   for (Trial& trial : trials) {
     for (TrialStep& step : trial.steps) {
@@ -109,7 +109,7 @@ TEST_CASE("Trial rate: what copying takes is left out unless a device works mean
   CHECK(rate_of(trials, true).copy_ns == 300 * kRateMs);
 }
 
-TEST_CASE("Trial rate: steps in which the loader began again do not count, unless nearly all are such") {
+TEST_CASE("Trial rate: excludes steps in which the loader restarted, unless nearly all are such") {
   std::vector<Trial> trials = steady(3, 100);
   for (Trial& trial : trials) {
     trial.steps[50].boundary = true;
@@ -129,14 +129,14 @@ TEST_CASE("Trial rate: steps in which the loader began again do not count, unles
   CHECK(rate_of(trials, false).left_out_steps == 0);
 }
 
-TEST_CASE("Trial rate: steps without items count batches") {
+TEST_CASE("Trial rate: counts batches if steps have no items") {
   std::vector<Trial> trials = steady(3, 100);
   trials[1].steps[7].items = 0;
   CHECK(rate_of(trials, false).items == 300);
   CHECK_FALSE(trials[1].has_all_items());
 }
 
-TEST_CASE("Trial rate: of slow changes and few stalls, which windows do not know, trials tell") {
+TEST_CASE("Trial rate: trials capture slow changes and rare stalls that windows miss") {
   std::vector<Trial> drifting = steady(3, 100);
   std::uint64_t ns = kRateMs;
   for (Trial& trial : drifting) {
@@ -150,7 +150,7 @@ TEST_CASE("Trial rate: of slow changes and few stalls, which windows do not know
   CHECK(rate_of(stalled, false).interval.value().low < 0.2 * rate_of(stalled, false).per_s);
 }
 
-TEST_CASE("Trial rate: nothing, and steps that took no time, have no rate") {
+TEST_CASE("Trial rate: no trials, and steps that took no time, have no rate") {
   CHECK(rate_of({}, false).trials == 0);
   CHECK(rate_of(std::vector<Trial>(3), false).per_s == 0.0);
   std::vector<Trial> instant(3);
@@ -159,7 +159,7 @@ TEST_CASE("Trial rate: nothing, and steps that took no time, have no rate") {
   CHECK_FALSE(rate_of(instant, false).interval);
 }
 
-TEST_CASE("Trial rate: kinds of which nobody told samples have as many a step as the others") {
+TEST_CASE("Trial rate: kinds without a sample count use that of the others") {
   TrialResults results;
   results.of(TrialKind::io) = rate_of(steady(3, 100, 0), false);
   results.of(TrialKind::synthetic) = rate_of(steady(3, 100, 60), false);
@@ -178,7 +178,7 @@ TEST_CASE("Trial rate: kinds of which nobody told samples have as many a step as
   CHECK(batches.unit == "batches");
 }
 
-TEST_CASE("Trials of ranks: items of all by the time of the slowest, and not one rank's rate times their number") {
+TEST_CASE("Trials of ranks: divides all items by the slowest rank's time instead of multiplying one rank's rate") {
   std::vector<TrialResults> ranks(4);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     ranks[rank].unit = "samples";
@@ -200,7 +200,7 @@ TEST_CASE("Trials of ranks: items of all by the time of the slowest, and not one
   CHECK(full.per_s == Approx(4 * 300 * 64 / 0.6));
   CHECK(full.interval.value().high / full.per_s == Approx(1.01));
   CHECK(job.at_once[0] == Approx(0.5));
-  CHECK_FALSE(job.sum.finding.has_value());  // IO and SYNTHETIC are alike
+  CHECK_FALSE(job.sum.finding.has_value());  // IO and SYNTHETIC are equal
   ranks[1].of(TrialKind::io) = TrialRate();
   CHECK(takt::detail::job_trials(ranks).sum.of(TrialKind::io).trials == 0);
   CHECK(takt::detail::job_trials(ranks).sum.of(TrialKind::full).trials == 3);

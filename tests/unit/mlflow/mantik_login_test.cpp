@@ -55,7 +55,7 @@ std::string iso(std::int64_t unix_s) {
   return text;
 }
 
-/// Token routes and a tracking server that wants one of the tokens, on one host.
+/// Token routes and a tracking server that requires one of the tokens, on one host.
 struct FakeMantik {
   FakeAnswer answer(const FakeRequest& request) {
     FakeAnswer answer;
@@ -108,8 +108,8 @@ struct FakeMantik {
   std::int64_t lifetime_s = 3600;
   bool refuse_refresh = false;
   bool accepts_nothing = false;
-  std::atomic<bool> fails{false};  // no tokens; may be changed while the server is asked
-  FakeAnswer token_answer;         // instead of a token, where its status is not 200
+  std::atomic<bool> fails{false};  // issues no tokens; may be changed during requests
+  FakeAnswer token_answer;         // returned instead of a token if its status is not 200
   std::set<std::string> taken;     // tokens
   FakeHttp http{[this](const FakeRequest& request) { return answer(request); }};
 };
@@ -123,7 +123,7 @@ SenderTimes quick() {
   return times;
 }
 
-/// A home directory and a Mantik.
+/// A home directory and a Mantik server.
 struct Rig {
   Rig() { now_s = kStart; }
 
@@ -165,7 +165,7 @@ Snapshot with_metrics(std::uint64_t first, std::uint64_t count) {
 
 bool deliver(MlflowClient& client, int ms = 60'000) { return client.deliver(steady_clock::now() + milliseconds(ms)); }
 
-/// What is said where the token routes answer like this.
+/// Returns the messages for this answer of the token routes.
 std::string reported_for(const FakeAnswer& answer) {
   const support::CaughtErrors errors;
   Rig rig;
@@ -180,7 +180,7 @@ std::string reported_for(const FakeAnswer& answer) {
 
 }  // namespace
 
-TEST_CASE("Mantik login: tokens are asked for once, with user and password, and kept as Mantik's client keeps them",
+TEST_CASE("Mantik login: requests tokens once with user and password, and stores them as Mantik's client does",
           "[timed]") {
   Rig rig;
   MlflowOptions options = rig.options();
@@ -215,7 +215,7 @@ TEST_CASE("Mantik login: tokens are asked for once, with user and password, and 
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: a token is refreshed five minutes before it ends, without the password", "[timed]") {
+TEST_CASE("Mantik login: refreshes a token five minutes before it expires, without the password", "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
@@ -236,7 +236,7 @@ TEST_CASE("Mantik login: a token is refreshed five minutes before it ends, witho
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: where the refresh token has ended, the password helps again", "[timed]") {
+TEST_CASE("Mantik login: uses the password again after the refresh token has expired", "[timed]") {
   Rig rig;
   rig.write_cache("ended", kStart - 10);
   rig.mantik.refuse_refresh = true;
@@ -248,13 +248,12 @@ TEST_CASE("Mantik login: where the refresh token has ended, the password helps a
   CHECK(rig.cache()["refresh_token"] == "refresh-1");
 }
 
-TEST_CASE("Mantik login: a token that is refused in the middle is refreshed once, and the same bytes go out again",
-          "[timed]") {
+TEST_CASE("Mantik login: refreshes a refused token once and repeats the same bytes", "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
   REQUIRE(deliver(client));
-  rig.mantik.taken.clear();  // taken back
+  rig.mantik.taken.clear();  // revoked
   client.take(with_metrics(1, 5));
   REQUIRE(deliver(client));
   CHECK(client.complete());
@@ -274,7 +273,7 @@ TEST_CASE("Mantik login: a token that is refused in the middle is refreshed once
   CHECK(mentions(errors.text(), {"MLFLOW_TRACKING_URI", "MANTIK_API_URL"}));
 }
 
-TEST_CASE("Mantik login: a token that another process has refreshed meanwhile is used", "[timed]") {
+TEST_CASE("Mantik login: uses a token that another process has refreshed", "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
@@ -287,11 +286,11 @@ TEST_CASE("Mantik login: a token that another process has refreshed meanwhile is
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: of processes that start in the same second one asks, and the others wait for it", "[timed]") {
+TEST_CASE("Mantik login: of processes that start in the same second one requests and the others wait", "[timed]") {
   Rig rig;
   MantikLogin first(rig.options(), quick());
   MantikLogin second(rig.options(), quick());
-  CHECK(first.obtain(steady_clock::now()) == MantikLogin::State::busy);  // its request is under way
+  CHECK(first.obtain(steady_clock::now()) == MantikLogin::State::busy);  // its request is in progress
   CHECK(second.obtain(steady_clock::now() + milliseconds(60'000)) == MantikLogin::State::later);
   CHECK(second.problem().empty());
   CHECK(first.obtain(steady_clock::now() + milliseconds(60'000)) == MantikLogin::State::ready);
@@ -301,7 +300,7 @@ TEST_CASE("Mantik login: of processes that start in the same second one asks, an
 }
 
 #if !TEST_SANITIZED  // these are children of a process with the server's thread
-TEST_CASE("Mantik login: ranks that are processes make one token, and whole files", "[timed]") {
+TEST_CASE("Mantik login: ranks that are processes create one token and complete files", "[timed]") {
   Rig rig;
   std::vector<support::Child> ranks;
   for (int rank = 0; rank < 4; ++rank) {
@@ -319,7 +318,7 @@ TEST_CASE("Mantik login: ranks that are processes make one token, and whole file
 }
 #endif
 
-TEST_CASE("Mantik login: whoever asks for too long is not waited for", "[timed]") {
+TEST_CASE("Mantik login: does not wait for a process that takes too long", "[timed]") {
   Rig rig;
   SenderTimes times = quick();
   times.other_process = milliseconds(0);
@@ -329,7 +328,7 @@ TEST_CASE("Mantik login: whoever asks for too long is not waited for", "[timed]"
   CHECK(login.obtain(steady_clock::now() + milliseconds(60'000)) == MantikLogin::State::ready);
 }
 
-TEST_CASE("Mantik login: tokens of others are neither used nor written over", "[timed]") {
+TEST_CASE("Mantik login: tokens of others are neither used nor overwritten", "[timed]") {
   const support::CaughtErrors errors;
   Rig rig;
   rig.write_cache(kOthers, kStart + 3600);
@@ -343,7 +342,7 @@ TEST_CASE("Mantik login: tokens of others are neither used nor written over", "[
   CHECK_FALSE(contains(errors.text(), kOthers));
 }
 
-TEST_CASE("Mantik login: tokens of one platform are not sent to another, which has a file of its own", "[timed]") {
+TEST_CASE("Mantik login: tokens of one platform are not sent to another, which has its own file", "[timed]") {
   const Scratch home;
   const support::ScopedEnvironment environment({{"HOME", home.path("")}});
   Rig rig;
@@ -369,7 +368,7 @@ TEST_CASE("Mantik login: tokens of one platform are not sent to another, which h
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: however Mantik's own host is written, its tokens are those of its client", "[timed]") {
+TEST_CASE("Mantik login: any spelling of Mantik's own host uses the tokens of its client", "[timed]") {
   const Scratch home;
   const support::ScopedEnvironment environment({{"HOME", home.path("")}});
   Rig rig;
@@ -381,11 +380,11 @@ TEST_CASE("Mantik login: however Mantik's own host is written, its tokens are th
   options.mantik.api_url =
       GENERATE(as<std::string>(), "", "https://api.cloud.mantik.ai", "https://API.cloud.mantik.ai:443//x/");
   MantikLogin login(options, quick());
-  CHECK(login.obtain(steady_clock::now()) == MantikLogin::State::ready);  // without a word to anybody
+  CHECK(login.obtain(steady_clock::now()) == MantikLogin::State::ready);  // without a request
   CHECK(login.token() == "of-the-cloud");
 }
 
-TEST_CASE("Mantik login: a file that cannot be used is told of, and does not stop anything", "[timed]") {
+TEST_CASE("Mantik login: an unusable file is reported and stops nothing", "[timed]") {
   const support::CaughtErrors errors;
   Rig rig;
   rig.write_cache("x", kStart + 3600);
@@ -399,7 +398,7 @@ TEST_CASE("Mantik login: a file that cannot be used is told of, and does not sto
     REQUIRE(::symlink((rig.file + ".real").c_str(), rig.file.c_str()) == 0);
     expected = "cannot be read";
   }
-  SECTION("a lease that cannot be taken, ever") {
+  SECTION("a lease that can never be taken") {
     ::unlink(rig.file.c_str());
     REQUIRE(::symlink(rig.file.c_str(), (rig.file + ".lease").c_str()) == 0);
     expected = rig.file + ".lease";
@@ -415,7 +414,7 @@ TEST_CASE("Mantik login: a file that cannot be used is told of, and does not sto
   CHECK(mode_of(rig.file) == 0600);
 }
 
-TEST_CASE("Mantik login: without a directory to keep them in, tokens are asked for all the same", "[timed]") {
+TEST_CASE("Mantik login: requests tokens even without a directory to store them in", "[timed]") {
   const support::CaughtErrors errors;
   Rig rig;
   write_text(rig.scratch.path(".mantik"), "in the way");
@@ -425,8 +424,8 @@ TEST_CASE("Mantik login: without a directory to keep them in, tokens are asked f
   CHECK(contains(errors.text(), rig.file));
 }
 
-TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a secret", "[timed]") {
-  // Whoever answers may repeat what was sent.
+TEST_CASE("Mantik login: reports errors with their remedy and without a secret", "[timed]") {
+  // A server may repeat what was sent.
   const std::string echo = std::string(kPassword) + R"( pa\"ss wörd old-refresh access-1)";
   const auto reported = [&](int status, const std::string& text, const std::string& headers = "") {
     FakeAnswer answer = FakeMantik::text_answer(status, text + echo);
@@ -456,7 +455,7 @@ TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a se
   CHECK(other.requests().empty());
 }
 
-TEST_CASE("Mantik login: a tracking server that repeats the token does not bring it into a line", "[timed]") {
+TEST_CASE("Mantik login: a token repeated by a tracking server does not appear in a message", "[timed]") {
   const support::CaughtErrors errors;
   Rig rig;
   FakeHttp server([&](const FakeRequest& request) {
@@ -472,7 +471,7 @@ TEST_CASE("Mantik login: a tracking server that repeats the token does not bring
   CHECK_FALSE(contains(errors.text(), "access-1"));
 }
 
-TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than the time given", "[timed]") {
+TEST_CASE("Mantik login: a missing or silent server costs no more than the timeout", "[timed]") {
   const bool refuses = GENERATE(true, false);
   const support::CaughtErrors errors;
   Rig rig;
@@ -494,7 +493,7 @@ TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than 
   CHECK(errors.lines().size() == 1);
 }
 
-TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next one", "[timed]") {
+TEST_CASE("Mantik login: nothing waits for the next token while one is valid", "[timed]") {
   Rig rig;
   rig.write_cache("old", kStart + 200);
   rig.mantik.taken = {"old"};
@@ -510,7 +509,7 @@ TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next
   CHECK(deliver(client));
 }
 
-TEST_CASE("Mantik login: a clock that is wrong does not ask for a token with each request", "[timed]") {
+TEST_CASE("Mantik login: a wrong clock does not cause a token request per request", "[timed]") {
   Rig rig;
   rig.mantik.lifetime_s = -7200;
   MlflowClient client(rig.options(), quick());
@@ -519,7 +518,7 @@ TEST_CASE("Mantik login: a clock that is wrong does not ask for a token with eac
   CHECK(rig.mantik.created() + rig.mantik.refreshed() == 1);
 }
 
-TEST_CASE("Mantik login: an experiment is never made", "[timed]") {
+TEST_CASE("Mantik login: never creates an experiment", "[timed]") {
   const support::CaughtErrors errors;
   Rig rig;
   MlflowOptions options = rig.options();
@@ -541,7 +540,7 @@ TEST_CASE("Mantik login: an experiment is never made", "[timed]") {
   CHECK_NOTHROW(takt::MlflowExporter(options));
 }
 
-TEST_CASE("Mantik options that cannot work are refused with what to do, and without a secret", "[timed]") {
+TEST_CASE("Mantik options that cannot work are refused with the remedy and without a secret", "[timed]") {
   Rig rig;
   const auto refused = [&](void (*change)(MlflowOptions&)) {
     MlflowOptions options = rig.options();
@@ -570,7 +569,7 @@ TEST_CASE("Mantik options that cannot work are refused with what to do, and with
   CHECK(refused(meant) == "not refused");
 }
 
-TEST_CASE("Mantik options come from Mantik's variables, and are for Mantik's own host") {
+TEST_CASE("Mantik options come from Mantik's variables and apply to Mantik's own host") {
   const support::CaughtErrors errors;
   support::ScopedEnvironment environment({{"MANTIK_USERNAME", "ada"}, {"MANTIK_PASSWORD", kPassword}});
   for (const char* const name : {"MLFLOW_TRACKING_URI", "MANTIK_API_URL", "MLFLOW_TRACKING_TOKEN"}) {
@@ -601,7 +600,7 @@ TEST_CASE("Mantik options come from Mantik's variables, and are for Mantik's own
   CHECK(MlflowOptions::from_env().mantik.username == "ada");
 }
 
-TEST_CASE("Mantik login: nothing of it gets into the file that says how far the run was delivered", "[timed]") {
+TEST_CASE("Mantik login: none of its data is in the cursor file", "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.keep_cursor(rig.scratch.path("mlflow.json"));

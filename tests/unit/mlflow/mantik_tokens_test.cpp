@@ -11,8 +11,8 @@ using takt::detail::MantikTokens;
 using takt::detail::parse_mantik_answer;
 using takt::detail::parse_mantik_cache;
 
-TEST_CASE("Mantik tokens: the file of Mantik's Python client is read and written") {
-  // As json.dump() of Python writes it.
+TEST_CASE("Mantik tokens: reads and writes the file of Mantik's Python client") {
+  // As written by json.dump() of Python.
   const std::string python =
       R"({"access_token": "a.b.c", "refresh_token": "r", "expires_at": "2022-05-24T09:40:19+00:00"})";
   MantikTokens tokens;
@@ -38,7 +38,7 @@ TEST_CASE("Mantik tokens: a time without an offset is in UTC") {
   CHECK(tokens.expires_unix_s == unix_s);
 }
 
-TEST_CASE("Mantik tokens: what is no token is refused, as is one that would break a header") {
+TEST_CASE("Mantik tokens: refuses invalid tokens and those that would break a header") {
   const auto* const body = GENERATE(
       "", "{", "[]", "null", "<html>", R"({"AccessToken":"a"})",
       R"({"AccessToken":"","ExpiresAt":"2022-05-24T09:40:19"})",
@@ -50,7 +50,7 @@ TEST_CASE("Mantik tokens: what is no token is refused, as is one that would brea
   CHECK_FALSE(parse_mantik_answer(body, tokens));
 }
 
-TEST_CASE("Mantik tokens: an access token says whom it is for, unless that is but a number") {
+TEST_CASE("Mantik tokens: an access token names its user unless that is only an id") {
   using takt::detail::mantik_user_of;
   // {"sub":"0b-1","username":"ada"}, {"sub":"0b-1","username":"0b-1"}, {"sub":"0b-1"}
   CHECK(mantik_user_of("e30.eyJzdWIiOiIwYi0xIiwidXNlcm5hbWUiOiJhZGEifQ.x") == "ada");

@@ -74,7 +74,7 @@ FakeAnswer failing(int status, const std::string& message = "no") {
   return answer;
 }
 
-/// As of a proxy.
+/// Returns a page as from a proxy.
 FakeAnswer page(int status) {
   FakeAnswer answer = failing(status);
   answer.body = "<html>Not here</html>";
@@ -87,7 +87,7 @@ FakeAnswer usual(const FakeRequest& request) {
   return answer;
 }
 
-/// `count` metrics named loss.
+/// Returns `count` metrics named loss.
 Snapshot mlflow_client_with_metrics(std::int64_t count) {
   Snapshot snapshot;
   snapshot.run.name = "test";
@@ -103,7 +103,7 @@ Snapshot mlflow_client_with_metrics(std::int64_t count) {
   return snapshot;
 }
 
-/// Code points.
+/// Returns the number of code points.
 std::size_t points_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char each) { return (static_cast<unsigned char>(each) & 0xC0U) != 0x80U; }));
@@ -121,7 +121,7 @@ std::vector<FakeRequest> of(const FakeHttp& server, const char* endpoint) {
   return found;
 }
 
-/// A port whose connections nobody accepts, and which has no room for more.
+/// A port that accepts no connections and whose backlog is full.
 class FullBacklog {
  public:
   FullBacklog() {
@@ -149,7 +149,7 @@ class FullBacklog {
   int port_ = 0;
 };
 
-/// What a server says to every request, and the line that comes of it.
+/// Returns the message for a server that answers every request like this.
 std::string mlflow_client_reported_for(const FakeAnswer& answer) {
   const support::CaughtErrors errors;
   FakeHttp server([&](const FakeRequest&) { return answer; });
@@ -163,7 +163,7 @@ std::string mlflow_client_reported_for(const FakeAnswer& answer) {
 
 }  // namespace
 
-TEST_CASE("MLflow client: parameters, tags and points go in requests of their own, within the limits", "[timed]") {
+TEST_CASE("MLflow client: sends parameters, tags and points in separate requests within the limits", "[timed]") {
   FakeHttp server(usual);
   MlflowClient client(options_for(server), mlflow_client_quick());
   Snapshot snapshot = mlflow_client_with_metrics(2501);
@@ -191,7 +191,7 @@ TEST_CASE("MLflow client: parameters, tags and points go in requests of their ow
   CHECK(point["value"] == 1250.0);
 }
 
-TEST_CASE("MLflow client: what may pass is tried again, with the same bytes", "[timed]") {
+TEST_CASE("MLflow client: repeats the same bytes after a temporary error", "[timed]") {
   const int status = GENERATE(0, 408, 409, 423, 425, 429, 499, 500, 502, 503, 504);
   int bad = 2;
   FakeHttp server([&](const FakeRequest& request) {
@@ -223,23 +223,21 @@ TEST_CASE("MLflow client: a page instead of JSON is not an answer", "[timed]") {
   CHECK(of(server, "log-batch").size() == 2);
 }
 
-TEST_CASE(
-    "MLflow client: a server that fails over a request three times, and over parts of it, does not get it again from "
-    "here",
-    "[timed]") {
+TEST_CASE("MLflow client: stops sending a request after a server fails on it three times, and on parts of it",
+          "[timed]") {
   FakeHttp server([](const FakeRequest& request) { return is(request, "log-batch") ? failing(500) : usual(request); });
   MlflowClient client(options_for(server), mlflow_client_quick());
   client.take(mlflow_client_with_metrics(5));
   REQUIRE(mlflow_client_deliver(client));
-  CHECK(of(server, "log-batch").size() == 5);  // the last one for a single point, as whose metric the others are
+  CHECK(of(server, "log-batch").size() == 5);  // the last one for a single point, with the same metric as the others
   CHECK(client.queue().left_out() == 0);
   CHECK(client.queue().lost() == 5);
-  CHECK(client.queue().settled() == 0);  // the next one sends it
+  CHECK(client.queue().settled() == 0);  // the next delivery sends it
   CHECK(client.owed() == 5);
   CHECK_FALSE(client.complete());
 }
 
-TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in it is not", "[timed]") {
+TEST_CASE("MLflow client: waits for Retry-After up to a limit and ignores invalid values", "[timed]") {
   const auto [header, min_ms] = GENERATE(table<std::string, int>(
       {{"1", 140}, {"99999999999", 140}, {"Fri, 31 Dec 9999 23:59:59 GMT", 140}, {"soon", 0}, {"-5", 0}, {"", 0}}));
   bool bad = true;
@@ -260,8 +258,7 @@ TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in
   CHECK(waited < milliseconds(20'000));  // the machine may be busy
 }
 
-TEST_CASE(
-    "MLflow client: unless a test says otherwise, a server has 5 s to connect, 30 s to answer, 5 minutes to ask for") {
+TEST_CASE("MLflow client: by default a server has 5 s to connect, 30 s to answer, and 5 minutes for Retry-After") {
   const SenderTimes times;
   CHECK(times.connect == std::chrono::seconds(5));
   CHECK(times.total == std::chrono::seconds(30));
@@ -276,7 +273,7 @@ TEST_CASE(
   CHECK(takt::detail::Backoff(times).wait(reply) == std::chrono::minutes(5));
 }
 
-TEST_CASE("MLflow client: a run whose creation was not answered is looked for before another one is made", "[timed]") {
+TEST_CASE("MLflow client: searches for a run whose creation was not answered before creating another", "[timed]") {
   const bool stored = GENERATE(true, false);
   std::string nonce;
   bool first = true;
@@ -302,7 +299,7 @@ TEST_CASE("MLflow client: a run whose creation was not answered is looked for be
   CHECK(client.run_id() == (stored ? "found" : "r1"));
 }
 
-TEST_CASE("MLflow client: a point that is refused is found and left out, the others arrive", "[timed]") {
+TEST_CASE("MLflow client: finds and excludes a refused point, and the others arrive", "[timed]") {
   std::size_t taken = 0;
   FakeHttp server([&](const FakeRequest& request) {
     if (!is(request, "log-batch")) { return usual(request); }
@@ -320,7 +317,7 @@ TEST_CASE("MLflow client: a point that is refused is found and left out, the oth
   CHECK(mentions(errors.text(), {"a value of \"loss\"", "bad value"}));
 }
 
-TEST_CASE("MLflow client: what is not MLflow's word on a value settles none, and the run is stopped", "[timed]") {
+TEST_CASE("MLflow client: a refusal not from MLflow settles no value and stops the run", "[timed]") {
   const FakeAnswer answer = GENERATE(failing(402), failing(407), failing(451), failing(505), page(400), page(422));
   FakeHttp server([&](const FakeRequest& request) { return is(request, "log-batch") ? answer : usual(request); });
   const support::CaughtErrors errors;
@@ -329,13 +326,12 @@ TEST_CASE("MLflow client: what is not MLflow's word on a value settles none, and
   CHECK_FALSE(mlflow_client_deliver(client));
   CHECK(client.stopped());
   CHECK(of(server, "log-batch").size() == 1);
-  CHECK(client.queue().settled() == 0);  // the next one sends it
+  CHECK(client.queue().settled() == 0);  // the next delivery sends it
   CHECK(client.queue().left_out() == 0);
   CHECK(contains(errors.text(), "HTTP " + std::to_string(answer.status)));
 }
 
-TEST_CASE("MLflow client: what is too large for somebody on the way goes in parts, and no value is left out",
-          "[timed]") {
+TEST_CASE("MLflow client: splits a request too large for a proxy without dropping values", "[timed]") {
   const std::size_t max = GENERATE(std::size_t{2000}, std::size_t{10});
   FakeHttp server([&](const FakeRequest& request) {
     return is(request, "log-batch") && request.body.size() > max ? page(413) : usual(request);
@@ -348,7 +344,7 @@ TEST_CASE("MLflow client: what is too large for somebody on the way goes in part
   CHECK(client.queue().settled() == (max == 10 ? 0 : 80));
 }
 
-TEST_CASE("MLflow client: a file that somebody on the way refuses is left to the next one", "[timed]") {
+TEST_CASE("MLflow client: leaves a file refused by a proxy to the next delivery", "[timed]") {
   const bool by_mlflow = GENERATE(true, false);
   FakeHttp server([&](const FakeRequest& request) {
     return request.method != "PUT" ? usual(request) : by_mlflow ? failing(400) : page(403);
@@ -364,7 +360,7 @@ TEST_CASE("MLflow client: a file that somebody on the way refuses is left to the
   CHECK(contains(errors.text(), "MLflow did not take summary.json"));
 }
 
-TEST_CASE("MLflow client: each parameter and tag that is refused is named", "[timed]") {
+TEST_CASE("MLflow client: names each refused parameter and tag", "[timed]") {
   FakeHttp server([&](const FakeRequest& request) {
     const bool bad = contains(request.body, "\"bad ");
     return bad && is(request, "log-batch") ? failing(400, "no") : usual(request);
@@ -382,7 +378,7 @@ TEST_CASE("MLflow client: each parameter and tag that is refused is named", "[ti
   }
 }
 
-TEST_CASE("MLflow client: the time for a connection is that of TAKT_CONNECT_MS", "[timed]") {
+TEST_CASE("MLflow client: the connect timeout is that of TAKT_CONNECT_MS", "[timed]") {
   const support::CaughtErrors errors;
   const FullBacklog full;
   MlflowOptions options;
@@ -399,7 +395,7 @@ TEST_CASE("MLflow client: the time for a connection is that of TAKT_CONNECT_MS",
   CHECK(contains(errors.text(), "no connection within 200 ms"));
 }
 
-TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine are not", "[timed]") {
+TEST_CASE("MLflow client: stops after fifty consecutive refused points, not after forty-nine", "[timed]") {
   const int bad = GENERATE(49, 50);
   const support::CaughtErrors errors;
   std::size_t taken = 0;
@@ -419,7 +415,7 @@ TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine
   CHECK(contains(errors.text(), "it rejects every value: ") == (bad == 50));
 }
 
-TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure", "[timed]") {
+TEST_CASE("MLflow client: a permanent error stops it with one line that names the remedy", "[timed]") {
   CHECK(mentions(mlflow_client_reported_for(failing(401)),
                  {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"}));
   CHECK(mentions(mlflow_client_reported_for(failing(403, "Invalid Host header")), {"Invalid Host header"}));
@@ -427,12 +423,10 @@ TEST_CASE("MLflow client: what will not pass stops it with one line that names t
   CHECK(mentions(mlflow_client_reported_for(failing(404)), {"MLFLOW_TRACKING_URI"}));
   CHECK(contains(mlflow_client_reported_for(failing(401)), "STOPPED"));
   CHECK_FALSE(contains(mlflow_client_reported_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
-  mlflow_client_reported_for(
-      failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
+  mlflow_client_reported_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // longer than the part shown
 }
 
-TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another",
-          "[timed]") {
+TEST_CASE("MLflow client: a run deleted on the server stops it at once, instead of at every value", "[timed]") {
   const std::string says = GENERATE("The run r1 must be in the 'active' state. Current state is deleted.",
                                     "The run r1 must be in 'active' lifecycle_stage.");  // without a database
   const support::CaughtErrors errors;
@@ -447,7 +441,7 @@ TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead
   CHECK(contains(errors.text(), "mlflow runs restore --run-id r1"));
 }
 
-TEST_CASE("MLflow client: a server on this machine is not looked for behind a proxy", "[timed]") {
+TEST_CASE("MLflow client: connects to a server on this machine without a proxy", "[timed]") {
   support::ScopedEnvironment environment({{"http_proxy", "http://127.0.0.1:1"}});
   environment.unset("no_proxy");
   environment.unset("NO_PROXY");
@@ -459,14 +453,14 @@ TEST_CASE("MLflow client: a server on this machine is not looked for behind a pr
   CHECK_FALSE(takt::detail::is_on_this_machine("http://127.example.org"));
 }
 
-TEST_CASE("MLflow client: a secret made of what blots it out is blotted out once") {
+TEST_CASE("MLflow client: masks a secret that looks like the mask only once") {
   takt::detail::HttpOptions options;
   options.token = "*";
   options.password = "***";
   CHECK(takt::detail::without_secrets("a * b", options) == "a *** b");
 }
 
-TEST_CASE("MLflow client: nothing follows a redirection to another host", "[timed]") {
+TEST_CASE("MLflow client: does not follow a redirect to another host", "[timed]") {
   FakeHttp other(usual);
   FakeAnswer answer = failing(307);
   answer.headers = "Location: " + other.url() + "/elsewhere?token=x\r\n";
@@ -476,7 +470,7 @@ TEST_CASE("MLflow client: nothing follows a redirection to another host", "[time
   CHECK(other.requests().empty());
 }
 
-TEST_CASE("MLflow client: a reply without end is cut off", "[timed]") {
+TEST_CASE("MLflow client: cuts off an endless reply", "[timed]") {
   FakeAnswer answer;
   answer.endless = 1'000'000'000;
   FakeHttp server([&](const FakeRequest&) { return answer; });
@@ -486,7 +480,7 @@ TEST_CASE("MLflow client: a reply without end is cut off", "[timed]") {
   CHECK(server.endless_sent() < 100'000'000);
 }
 
-TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than the time given", "[timed]") {
+TEST_CASE("MLflow client: a missing or silent server costs no more than the timeout", "[timed]") {
   const auto [kind, says] = GENERATE(table<std::string, std::string>({{"closed", "onnect"},
                                                                       {"full", "no connection within 300 ms"},
                                                                       {"silent", "no reply within 300 ms"},
@@ -515,7 +509,7 @@ TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than
   CHECK(errors.lines().size() == 1);
 }
 
-TEST_CASE("MLflow client: an experiment is made where there is none, and one that is deleted is spoken of", "[timed]") {
+TEST_CASE("MLflow client: creates a missing experiment and reports a deleted one", "[timed]") {
   int made = 0;
   FakeHttp server([&](const FakeRequest& request) {
     FakeAnswer answer = usual(request);
@@ -553,9 +547,7 @@ TEST_CASE("MLflow client: an experiment is made where there is none, and one tha
   CHECK(contains(errors.text(), "mlflow experiments restore -x 7"));
 }
 
-TEST_CASE(
-    "MLflow client: where name and id are of two experiments, the run goes to that of the name, and a line says so",
-    "[timed]") {
+TEST_CASE("MLflow client: if name and id are of two experiments, uses that of the name and reports it", "[timed]") {
   const support::CaughtErrors errors;
   const bool exists = GENERATE(true, false);
   FakeHttp server([&](const FakeRequest& request) {
@@ -587,8 +579,7 @@ TEST_CASE(
   CHECK(mentions(errors.text(), {"MLFLOW_EXPERIMENT_ID", "8", "\"mine\"", "MLFLOW_EXPERIMENT_NAME", "7"}));
 }
 
-TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure",
-          "[timed]") {
+TEST_CASE("MLflow client: reports a deleted experiment selected by id, with the remedy", "[timed]") {
   const bool database = GENERATE(true, false);
   const support::CaughtErrors errors;
   FakeHttp server([&](const FakeRequest&) {
@@ -605,7 +596,7 @@ TEST_CASE("MLflow client: an experiment that is named by its id and is deleted i
   CHECK(mentions(errors.text(), {"MLFLOW_EXPERIMENT_ID", "mlflow experiments restore -x 7"}));
 }
 
-TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told how to begin anew in another one",
+TEST_CASE("MLflow client: for a run started in a deleted experiment it says how to start again in another one",
           "[timed]") {
   const support::CaughtErrors errors;
   FakeHttp server([&](const FakeRequest&) {
@@ -626,8 +617,7 @@ TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told h
   CHECK_FALSE(contains(errors.text(), "remove"));
 }
 
-TEST_CASE("MLflow client: where no run was made, what the variables say now holds in place of what the server refuses",
-          "[timed]") {
+TEST_CASE("MLflow client: if no run was created, the current variables replace refused values", "[timed]") {
   const support::CaughtErrors errors;
   const std::string wrong = GENERATE("id", "name", "run", "run for an experiment");
   INFO(wrong);
@@ -671,8 +661,7 @@ TEST_CASE("MLflow client: where no run was made, what the variables say now hold
   }
 }
 
-TEST_CASE("MLflow client: what a run was begun with holds where the server takes it, whatever the variables say now",
-          "[timed]") {
+TEST_CASE("MLflow client: a run keeps the options it was started with if the server accepts them", "[timed]") {
   FakeHttp server(usual);
   takt::detail::MlflowCursor cursor;
   cursor.experiment_id = "7";
@@ -685,7 +674,7 @@ TEST_CASE("MLflow client: what a run was begun with holds where the server takes
   CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "7");
 }
 
-TEST_CASE("MLflow client: the end of a run brings status and attachments, with a length", "[timed]") {
+TEST_CASE("MLflow client: the end of a run sends status and attachments with a length", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.artifacts = true;
@@ -712,7 +701,7 @@ TEST_CASE("MLflow client: the end of a run brings status and attachments, with a
   }
 }
 
-TEST_CASE("MLflow client: user and password in the URL are used, and never shown", "[timed]") {
+TEST_CASE("MLflow client: uses user and password from the URL and never shows them", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.tracking_uri = "http://ada:p%40ss@" + server.url().substr(7) + "/prefix/";
@@ -723,7 +712,7 @@ TEST_CASE("MLflow client: user and password in the URL are used, and never shown
   CHECK(server.requests()[0].path == "/prefix/api/2.0/mlflow/runs/create");
 }
 
-TEST_CASE("MLflow options: what only MLflow's own clients understand gives a line, and the program goes on") {
+TEST_CASE("MLflow options: settings that only MLflow's own clients support cause a warning") {
   MlflowOptions options;
   for (const char* const uri : {"sqlite:///mlflow.db", "databricks", "databricks://profile", "file:/tmp/mlruns",
                                 "./mlruns", "/data/mlruns", "postgresql+psycopg2://user:s3cr3t@host/db"}) {
@@ -739,7 +728,7 @@ TEST_CASE("MLflow options: what only MLflow's own clients understand gives a lin
   }
 }
 
-TEST_CASE("MLflow options that cannot work are refused with what to do") {
+TEST_CASE("MLflow options that cannot work are refused with the remedy") {
   MlflowOptions options;
   CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
   for (const char* const uri : {"localhost:5000", "ftp://host"}) {
@@ -751,7 +740,7 @@ TEST_CASE("MLflow options that cannot work are refused with what to do") {
   CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
 }
 
-TEST_CASE("MLflow options: credentials go over https, or stay on this machine") {
+TEST_CASE("MLflow options: credentials are sent only over https or to this machine") {
   using takt::detail::check_http_options;
   const support::CaughtErrors errors;
   const auto may_send = [](const char* url, bool insecure = false) {
@@ -769,7 +758,7 @@ TEST_CASE("MLflow options: credentials go over https, or stay on this machine") 
   CHECK(may_send("http://mlflow.example.org", true));
 }
 
-TEST_CASE("MLflow options come from MLflow's variables and its file of credentials") {
+TEST_CASE("MLflow options come from MLflow's variables and its credentials file") {
   const Scratch home;
   ::mkdir(home.path(".mlflow").c_str(), 0700);
   write_text(home.path(".mlflow/credentials"),
@@ -797,7 +786,7 @@ TEST_CASE("MLflow options come from MLflow's variables and its file of credentia
   CHECK(options.experiment_name == "e");
 }
 
-TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken of, one that is not there is not") {
+TEST_CASE("MLflow options: reports an unreadable credentials file, but not a missing one") {
   const Scratch home;
   support::ScopedEnvironment environment({{"HOME", home.path("")}});
   for (const char* const name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"}) { environment.unset(name); }
@@ -805,13 +794,13 @@ TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken o
   MlflowOptions::from_env();
   CHECK(errors.lines().empty());
   ::mkdir(home.path(".mlflow").c_str(), 0700);
-  ::mkdir(home.path(".mlflow/credentials").c_str(), 0700);  // which root cannot read either
+  ::mkdir(home.path(".mlflow/credentials").c_str(), 0700);  // root cannot read this either
   MlflowOptions::from_env();
   CHECK(contains(errors.text(), "cannot be read"));
   CHECK(contains(errors.text(), "chmod 600"));
 }
 
-TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither", "[timed]") {
+TEST_CASE("MLflow exporter: other ranks and forked children send nothing", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   Snapshot snapshot = mlflow_client_with_metrics(3);
@@ -835,7 +824,7 @@ TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither
   CHECK(of(server, "log-batch").size() == 1);
 }
 
-TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the run that is named", "[timed]") {
+TEST_CASE("MLflow exporter: each rank can have its own run below the named one", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.all_ranks = true;
@@ -852,7 +841,7 @@ TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the 
   CHECK(contains(created[0].body, R"({"key":"mlflow.parentRunId","value":"parent"})"));
 }
 
-TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it names by a tag", "[timed]") {
+TEST_CASE("MLflow client: a child run is in its parent's experiment and names the parent in a tag", "[timed]") {
   const support::CaughtErrors errors;
   const bool there = GENERATE(true, false);
   FakeHttp server([&](const FakeRequest& request) {
@@ -877,7 +866,7 @@ TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it
   CHECK(bool(mentions(errors.text(), {"42"})) == there);
 }
 
-TEST_CASE("MLflow client: the user is whom the variables name, or whose process it is", "[timed]") {
+TEST_CASE("MLflow client: the user comes from the variables, else from the process's owner", "[timed]") {
   support::ScopedEnvironment environment({});
   for (const char* const name : {"LOGNAME", "USER", "LNAME", "USERNAME"}) { environment.unset(name); }
   const passwd* const entry = ::getpwuid(::getuid());
@@ -889,7 +878,7 @@ TEST_CASE("MLflow client: the user is whom the variables name, or whose process 
   CHECK(takt::detail::user_name() == "grace");
 }
 
-TEST_CASE("MLflow client: which name became what is in the line about it, of all kinds of names", "[timed]") {
+TEST_CASE("MLflow client: lists changed names of all kinds in one line", "[timed]") {
   const support::CaughtErrors errors;
   FakeHttp server(usual);
   MlflowClient client(options_for(server), mlflow_client_quick());
@@ -909,7 +898,7 @@ TEST_CASE("MLflow client: which name became what is in the line about it, of all
   CHECK(mentions(errors.text(), {"\"total/mine\"", "\"user/total/mine\""}));
 }
 
-TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]") {
+TEST_CASE("MLflow client: cuts a value to the length that the server accepts", "[timed]") {
   const support::CaughtErrors errors;
   const std::size_t max = GENERATE(std::size_t{500}, std::size_t{6000});
   std::map<std::string, std::string> params;
@@ -943,14 +932,14 @@ TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]")
   CHECK(mentions(errors.text(), {std::to_string(max)}));
 }
 
-TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the others", "[timed]") {
+TEST_CASE("MLflow client: one metric that a server cannot store does not lose the others", "[timed]") {
   const support::CaughtErrors errors;
   const Scratch scratch;
   const std::size_t many = GENERATE(std::size_t{1}, std::size_t{96});
   std::map<std::string, std::set<std::int64_t>> kept;
   std::size_t copies = 0;
   FakeHttp server([&](const FakeRequest&
-                          request) {  // as a server does that keeps them in files: up to the one it fails over
+                          request) {  // as a server with file storage does: up to the value on which it fails
     const auto body = nlohmann::json::parse(request.body, nullptr, false);
     FakeAnswer answer = usual(request);
     if (is(request, "runs/get?")) {
@@ -992,8 +981,7 @@ TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the
   CHECK(contains(errors.text(), "takt sync " + scratch.path("x").substr(0, scratch.path("x").size() - 2)));
 }
 
-TEST_CASE("MLflow client: what is no number is sent as such, and not a second time where the server has it",
-          "[timed]") {
+TEST_CASE("MLflow client: sends NaN as such, and not again if the server has it", "[timed]") {
   const bool reported = GENERATE(true, false);
   const support::CaughtErrors errors;
   bool first = true;
@@ -1025,7 +1013,7 @@ TEST_CASE("MLflow client: what is no number is sent as such, and not a second ti
   CHECK((of(server, "log-batch").size() == 1) == reported);
 }
 
-TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
+TEST_CASE("MLflow queue: beyond its limit it drops and counts the oldest points") {
   const support::CaughtErrors errors;
   takt::detail::MlflowQueue queue(10);
   std::vector<takt::detail::MetricPoint> points(25);
@@ -1037,7 +1025,7 @@ TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
   CHECK(mentions(errors.text(), {"15"}));
 }
 
-TEST_CASE("MLflow client: a connection whose number the program has taken for its own is not written to", "[timed]") {
+TEST_CASE("MLflow client: does not write to a connection whose descriptor the program reused", "[timed]") {
   const support::CaughtErrors errors;
   const Scratch scratch;
   FakeHttp server(usual);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What MLflow's exporter does with JSON where there is no memory: it may fail, and must not end the program.
+// JSON handling of the MLflow exporter without memory: it may fail, but must not end the program.
 #include "mlflow/mlflow_batches.hpp"
 #include "mlflow/mlflow_messages.hpp"
 #include "mlflow/mlflow_queue.hpp"
@@ -16,7 +16,7 @@
 
 namespace {
 
-// How many allocations of this thread succeed before all others fail; below 0: all succeed.
+// Number of allocations on this thread that succeed before all others fail; negative: all succeed.
 thread_local long g_allowed = -1;
 
 bool is_refused() noexcept {
@@ -28,7 +28,7 @@ bool is_refused() noexcept {
 
 }  // namespace
 
-// Not inlined: what g++ sees of one of a pair it takes for a mistake in the other.
+// Not inlined, because g++ warns about a mismatch if it sees only one of a pair.
 TAKT_NOINLINE void* operator new(std::size_t size) {
   void* const found = is_refused() ? nullptr : std::malloc(size == 0 ? 1 : size);
   if (found == nullptr) { throw std::bad_alloc(); }
@@ -50,7 +50,7 @@ TAKT_NOINLINE void operator delete[](void* place, const std::nothrow_t&) noexcep
 
 namespace {
 
-/// Does `what` with so much memory, and more each time until it succeeds. Returns how often it failed.
+/// Runs `what` with increasing memory until it succeeds. Returns the number of failures.
 template <class What>
 int failures_of(const What& what) {
   for (int allowed = 0; allowed < 100'000; ++allowed) {
@@ -81,7 +81,7 @@ takt::detail::MlflowCursor a_cursor() {
 
 }  // namespace
 
-TEST_CASE("MLflow memory: a cursor is written and read, or not, with as much memory as there is") {
+TEST_CASE("MLflow memory: writes and reads a cursor, or fails cleanly, with any amount of memory") {
   const takt::detail::MlflowCursor cursor = a_cursor();
   std::string text;
   CHECK(failures_of([&] { text = takt::detail::format_cursor(cursor); }) > 10);
@@ -98,7 +98,7 @@ TEST_CASE("MLflow memory: a cursor is written and read, or not, with as much mem
   CHECK(read.attached == cursor.attached);
 }
 
-TEST_CASE("MLflow memory: what a server says is read, or not, with as much memory as there is") {
+TEST_CASE("MLflow memory: reads a server's answer, or fails cleanly, with any amount of memory") {
   const std::string body = R"({"run":{"info":{"run_id":"0123456789abcdef0123456789abcdef"},"data":{"metrics":[)"
                            R"({"key":"a metric whose name is not short","value":"NaN","timestamp":7,"step":1}]}}})";
   std::string found;
@@ -113,7 +113,7 @@ TEST_CASE("MLflow memory: what a server says is read, or not, with as much memor
   CHECK(failures_of([&] { back.answered(body); }) > 5);
 }
 
-TEST_CASE("MLflow memory: what a server is told is put together, or not, with as much memory as there is") {
+TEST_CASE("MLflow memory: composes a request, or fails cleanly, with any amount of memory") {
   takt::RunInfo run;
   run.name = "a run whose name is so long that it needs memory";
   takt::MlflowOptions options;

@@ -40,7 +40,7 @@ MlflowOptions mlflow_read_back_options_for(const FakeMlflow& server) {
   return options;
 }
 
-/// Metrics at the steps given, by turns "up" and "other/way".
+/// Returns metrics at the given steps, alternately "up" and "other/way".
 Snapshot with_steps(const std::vector<std::int64_t>& steps) {
   Snapshot snapshot;
   snapshot.run.name = "test";
@@ -62,15 +62,15 @@ std::vector<std::int64_t> rising(std::size_t count) {
   return steps;
 }
 
-/// As of a program that counts its steps from 0, again and again.
+/// Returns steps as from a program that restarts its count at 0.
 std::vector<std::int64_t> back_and_forth(std::size_t count) {
   std::vector<std::int64_t> steps = rising(count);
   for (std::int64_t& each : steps) { each = each % 26 * 1000 + each; }
   return steps;
 }
 
-/// Delivers where the server is in `mood` at its second request, the first one with points.
-/// \param there_before of its points that the server has taken without saying so.
+/// Delivers to a server that is in `mood` at its second request, the first one with points.
+/// \param there_before number of points that the server took without confirmation.
 void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::size_t there_before,
                      std::size_t& histories) {
   FakeMlflow server([&](std::size_t number) { return number == 1 ? mood : Mood::good; });
@@ -88,16 +88,15 @@ void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::siz
 
 }  // namespace
 
-TEST_CASE("MLflow read back: what arrived before the reply was lost is not sent again, all or a part of it",
-          "[timed]") {
+TEST_CASE("MLflow read back: data that arrived before a lost reply is not sent again, in full or in part", "[timed]") {
   const Mood mood = GENERATE(Mood::deaf_reply, Mood::half, Mood::away);
   const std::size_t there = mood == Mood::deaf_reply ? 101 : mood == Mood::half ? 51 : 0;
   std::size_t histories = 0;
   deliver_through(mood, rising(101), there, histories);
-  CHECK(histories == 0);  // the latest point of each key says it all
+  CHECK(histories == 0);  // the latest point of each key suffices
 }
 
-TEST_CASE("MLflow read back: where steps do not rise, histories are read, page by page", "[timed]") {
+TEST_CASE("MLflow read back: reads histories page by page if steps do not increase", "[timed]") {
   const Mood mood = GENERATE(Mood::deaf_reply, Mood::half, Mood::away);
   const std::size_t there = mood == Mood::deaf_reply ? 101 : mood == Mood::half ? 51 : 0;
   std::size_t histories = 0;
@@ -105,8 +104,7 @@ TEST_CASE("MLflow read back: where steps do not rise, histories are read, page b
   CHECK((histories > 4) == (mood != Mood::away));
 }
 
-TEST_CASE("MLflow read back: a server that will not be asked gets what it may have again, and a line says so",
-          "[timed]") {
+TEST_CASE("MLflow read back: repeats data and reports that if a server refuses the query", "[timed]") {
   const support::CaughtErrors errors;
   FakeMlflow server([](std::size_t number) { return number == 1 ? Mood::deaf_reply : Mood::good; });
   server.fail_over([](const FakeRequest& request) { return request.method == "GET"; }, 404);
@@ -117,8 +115,7 @@ TEST_CASE("MLflow read back: a server that will not be asked gets what it may ha
   CHECK(contains(errors.text(), "which points it has"));
 }
 
-TEST_CASE("MLflow read back: a server that fails over the question is asked again, and sent nothing meanwhile",
-          "[timed]") {
+TEST_CASE("MLflow read back: repeats a failed query and sends nothing meanwhile", "[timed]") {
   int failures = 2;
   FakeMlflow server([](std::size_t number) { return number == 1 ? Mood::deaf_reply : Mood::good; });
   server.fail_over([&](const FakeRequest& request) { return request.method == "GET" && failures-- > 0; }, 503);
@@ -130,7 +127,7 @@ TEST_CASE("MLflow read back: a server that fails over the question is asked agai
   CHECK(server.requests("runs/get") == 3);
 }
 
-TEST_CASE("MLflow read back: infinities, what is no number, and numbers of every size are recognized") {
+TEST_CASE("MLflow read back: recognizes infinities, NaN and numbers of every size") {
   takt::detail::MetricPoints names(false);
   names.keep_nans();
   Snapshot snapshot;

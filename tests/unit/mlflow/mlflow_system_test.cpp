@@ -18,7 +18,7 @@ using takt::detail::SystemMetric;
 
 namespace {
 
-/// What a value comes to under each name.
+/// Returns the resulting value under each name.
 std::map<std::string, double> reported(const Sensor& sensor, const std::map<Quantity, double>& values) {
   std::map<std::string, double> found;
   for (const SystemMetric& each : mlflow_system_metrics(sensor)) {
@@ -41,7 +41,7 @@ const std::map<Quantity, double> kOfGpu = {
 
 }  // namespace
 
-TEST_CASE("MLflow system metrics: a GPU of NVIDIA's has the names and units of MLflow's own client") {
+TEST_CASE("MLflow system metrics: an NVIDIA GPU has the names and units of MLflow's own client") {
   Sensor gpu = sampled_gpu("cuda 0", 1);
   gpu.number = 3;  // in the machine
   check(reported(gpu, kOfGpu), {{"system/gpu_3_utilization_percentage", 87},
@@ -54,7 +54,7 @@ TEST_CASE("MLflow system metrics: a GPU of NVIDIA's has the names and units of M
   CHECK(reported(gpu, kOfGpu).size() == 3);
 }
 
-TEST_CASE("MLflow system metrics: of a slice of a GPU they are those that the whole GPU has") {
+TEST_CASE("MLflow system metrics: a MIG instance has the metrics of the whole GPU") {
   Sensor gpu = sampled_gpu("cuda 0", 1);
   gpu.caveat = "a MIG slice";
   check(reported(gpu, kOfGpu), {{"system/gpu_0_utilization_percentage", 87},
@@ -62,28 +62,28 @@ TEST_CASE("MLflow system metrics: of a slice of a GPU they are those that the wh
                                 {"system/gpu_0_power_usage_percentage", 300.0 / 7}});
 }
 
-TEST_CASE("MLflow system metrics: a GPU of AMD's has its memory in gigabytes, and no share of a power") {
+TEST_CASE("MLflow system metrics: an AMD GPU has its memory in gigabytes and no power percentage") {
   check(reported(sampled_gpu("hip 0", 1), kOfGpu), {{"system/gpu_0_utilization_percentage", 87},
                                                     {"system/gpu_0_power_usage_watts", 300},
                                                     {"system/gpu_0_memory_usage_gigabytes", 42.5},
                                                     {"system/gpu_0_memory_usage_percentage", 50}});
 }
 
-TEST_CASE("MLflow system metrics: the machine has three, process and processors have none") {
+TEST_CASE("MLflow system metrics: the machine has three, process and CPUs have none") {
   for (const Sensor& sensor : sampled_system(1)) {
     const auto found = reported(sensor, {{Quantity::cpu_time, 2}, {Quantity::memory, 16e9}});
     if (sensor.kind != Sensor::Kind::machine) {
       CHECK(found.empty());
       continue;
     }
-    // Of 8 processors 2 were busy: 2 ns of processor time a ns.
+    // 2 of 8 CPUs were busy: 2 ns of CPU time per ns.
     check(found, {{"system/cpu_utilization_percentage", 25},
                   {"system/system_memory_usage_megabytes", 16'000},
                   {"system/system_memory_usage_percentage", 25}});
   }
 }
 
-TEST_CASE("MLflow system metrics: a cursor keeps how far they were delivered, and an older one has none") {
+TEST_CASE("MLflow system metrics: a cursor stores their progress, and an older one has none") {
   takt::detail::MlflowCursor cursor;
   cursor.first_sample = 7;
   cursor.settled[static_cast<std::size_t>(takt::detail::MetricPoint::Source::sample)].add(2, 5);

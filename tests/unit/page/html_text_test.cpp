@@ -13,7 +13,7 @@ using takt::detail::html_text;
 using takt::detail::HtmlTable;
 using takt::detail::json_in_html;
 
-TEST_CASE("HTML: no text is markup, and none commands what shows it") {
+TEST_CASE("HTML: escapes markup and control characters in text") {
   CHECK(html_text("plain, Ω 1") == "plain, Ω 1");
   CHECK(html_text("<b a=\"1\" c='2'>&amp;") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;");
   CHECK(html_text("a\x1B[31m\n\xE2\x80\xAE.") == "a?[31m??.");
@@ -21,7 +21,7 @@ TEST_CASE("HTML: no text is markup, and none commands what shows it") {
   CHECK(html_text(std::string("a\0b", 3)) == "a?b");
 }
 
-TEST_CASE("HTML: JSON means the same inside a page, and does not end its element") {
+TEST_CASE("HTML: embedded JSON keeps its value and does not end its element") {
   const nlohmann::json value = {{"a</script>", "<!--\xE2\x80\xAE\x1B"}};
   const std::string inside = json_in_html(value.dump());
   CHECK(inside.find('<') == std::string::npos);
@@ -29,7 +29,7 @@ TEST_CASE("HTML: JSON means the same inside a page, and does not end its element
   CHECK(nlohmann::json::parse(inside) == value);
 }
 
-TEST_CASE("HTML: a template takes values once, whatever they hold") {
+TEST_CASE("HTML: a template inserts each value once without expanding it") {
   CHECK(filled("<p>{{a}}</p>{{b}}", {{"a", "{{b}}"}, {"b", "2"}}) == "<p>{{b}}</p>2");
   CHECK(filled("{{unknown}}x", {}) == "x");
   CHECK(filled("no {{ end", {{"a", "1"}}) == "no {{ end");
@@ -37,7 +37,7 @@ TEST_CASE("HTML: a template takes values once, whatever they hold") {
   CHECK(filled("", {}).empty());
 }
 
-TEST_CASE("HTML: cells of a table are texts, and one that is too many is left out") {
+TEST_CASE("HTML: table cells are text and surplus cells are omitted") {
   HtmlTable table("t", "A \"table\"", {{"name"}, {"n", true}});
   table.add({"<x>", "1", "too many"}, 99);
   const std::string html = table.html();

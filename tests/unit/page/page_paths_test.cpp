@@ -15,7 +15,7 @@ using takt::Snapshot;
 using takt::detail::PagePaths;
 using takt_test::add_path;
 
-TEST_CASE("page: figures of paths are those of summary.json") {
+TEST_CASE("page: path figures equal those of summary.json") {
   const Snapshot snapshot = takt_test::sample_snapshot();
   const PagePaths paths(snapshot);
   const auto page = nlohmann::json::parse(paths.json().text());
@@ -41,7 +41,7 @@ TEST_CASE("page: figures of paths are those of summary.json") {
   }
 }
 
-TEST_CASE("page: of too many paths those are shown that took most, with all that they lie in") {
+TEST_CASE("page: of too many paths it shows the longest with their ancestors") {
   Snapshot snapshot;
   std::uint32_t parent = takt::kNoIndex;
   for (int depth = 0; depth < 50; ++depth) { parent = add_path(snapshot, "level", parent); }
@@ -65,7 +65,7 @@ TEST_CASE("page: of too many paths those are shown that took most, with all that
   }
 }
 
-TEST_CASE("page: paths of a rank are found among those of the job by name, kind and place") {
+TEST_CASE("page: matches paths of a rank to those of the job by name, kind and position") {
   Snapshot job;
   const std::uint32_t epoch = add_path(job, "Epoch");
   const std::uint32_t batch = add_path(job, "Batch", epoch);
@@ -79,7 +79,7 @@ TEST_CASE("page: paths of a rank are found among those of the job by name, kind 
   const std::uint32_t of_another_kind = add_path(rank, "IO", its_batch, takt::Kind::compute);
   const std::vector<int> numbers = PagePaths(job).numbers_in(rank);
   CHECK(numbers[other] == PagePaths::kNone);
-  CHECK(numbers[below] == PagePaths::kNone);  // not that at the top
+  CHECK(numbers[below] == PagePaths::kNone);  // not the one at the top
   CHECK(numbers[its_epoch] == 0);
   CHECK(numbers[its_batch] == 1);
   CHECK(numbers[its_io] == 2);

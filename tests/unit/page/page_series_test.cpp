@@ -28,7 +28,7 @@ std::uint64_t sum_of(const std::vector<std::uint64_t>& values) {
 
 }  // namespace
 
-TEST_CASE("page: blocks of a series are bounded, and lose no extreme and no step") {
+TEST_CASE("page: blocks of a series are bounded and keep every extreme and step") {
   SyntheticShape shape;
   shape.steps = 30'000;
   SyntheticRun run(shape);
@@ -49,7 +49,7 @@ TEST_CASE("page: blocks of a series are bounded, and lose no extreme and no step
   CHECK(place == shape.steps);
 }
 
-TEST_CASE("page: bands lie where the steps do") {
+TEST_CASE("page: places bands at their steps") {
   SyntheticShape shape;
   shape.steps = 20'000;
   shape.spikes = 0;
@@ -81,7 +81,7 @@ TEST_CASE("page: bands lie where the steps do") {
   CHECK(high / bands == Approx(quantile(0.9)).epsilon(0.01));
 }
 
-TEST_CASE("page: phases are the largest ones, and add up to all of the steps") {
+TEST_CASE("page: phases are the largest ones and add up to the whole steps") {
   SyntheticShape shape;
   shape.regions = 30;
   SyntheticRun run(shape);
@@ -101,7 +101,7 @@ TEST_CASE("page: phases are the largest ones, and add up to all of the steps") {
                        [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; }));
 }
 
-TEST_CASE("page: blocks of equal steps in a row are told once, and single steps by one time") {
+TEST_CASE("page: stores runs of equal blocks once and single steps as one time") {
   SyntheticShape shape;
   shape.steps = 40;
   SyntheticRun run(shape);
@@ -118,7 +118,7 @@ TEST_CASE("page: blocks of equal steps in a row are told once, and single steps 
   CHECK(joined["least"].size() == 10);
 }
 
-TEST_CASE("page: points of a metric that are not numbers are counted, and the largest ones have a mean") {
+TEST_CASE("page: counts metric values that are not numbers, and averages very large ones") {
   takt::detail::MetricHistory history;
   const auto add = [&history](double value) {
     takt::Metric metric;

@@ -42,7 +42,7 @@ nlohmann::json data_of(const std::string& page) {
 
 }  // namespace
 
-TEST_CASE("page: it reads without its script, and its data are for it") {
+TEST_CASE("page: is readable without its script, which reads the embedded data") {
   SyntheticRun run({});
   run.run().findings.push_back({"input_bound", "IO <takes> most", {}, takt::Cost{1e9, 0.9e9, 1.1e9, 0.12}});
   const std::string page = page_of(run.run());
@@ -62,7 +62,7 @@ TEST_CASE("page: it reads without its script, and its data are for it") {
   CHECK(data["heat"].is_null());
 }
 
-TEST_CASE("page: its policy names its style and its script") {
+TEST_CASE("page: its policy allows exactly its style and its script") {
   const std::string page = page_of(SyntheticRun({}).run());
   const std::string policy = "default-src 'none'; style-src '" + std::string(takt::detail::kPageStyle.hash) +
                              "'; script-src '" + std::string(takt::detail::kPageCommonScript.hash) + "' '" +
@@ -73,7 +73,7 @@ TEST_CASE("page: its policy names its style and its script") {
   for (const char* forbidden : {" style=\"", " onclick", "http:", "https:", "url(\""}) {
     std::string rest = page;
     INFO(forbidden);
-    const std::string names = "http://www.w3.org/2000/svg";  // of elements, and nothing is fetched from there
+    const std::string names = "http://www.w3.org/2000/svg";  // a namespace of elements; nothing is fetched from there
     for (std::size_t at = rest.find(names); at != std::string::npos; at = rest.find(names)) {
       rest.erase(at, names.size());
     }
@@ -81,7 +81,7 @@ TEST_CASE("page: its policy names its style and its script") {
   }
 }
 
-TEST_CASE("page: names that are markup are shown, and mean nothing") {
+TEST_CASE("page: shows names that contain markup as text") {
   const std::string evil = "</script><img src=x onerror=alert(1)>{{data}}";
   SyntheticRun run({});
   Snapshot& snapshot = run.run();
@@ -98,7 +98,7 @@ TEST_CASE("page: names that are markup are shown, and mean nothing") {
   CHECK(data_of(page)["paths"][0]["name"].get<std::string>().rfind("</script>", 0) == 0);
 }
 
-TEST_CASE("page: of a run without steps, and of nothing at all") {
+TEST_CASE("page: works for a run without steps and for an empty one") {
   const std::string nothing = page_of(Snapshot());
   CHECK(has(nothing, "No findings."));
   CHECK(has(nothing, "No steps were kept."));
@@ -108,7 +108,7 @@ TEST_CASE("page: of a run without steps, and of nothing at all") {
   CHECK(has(page_of(idle), "No step"));
 }
 
-TEST_CASE("page: what it has no room for it says") {
+TEST_CASE("page: reports omitted data") {
   SyntheticShape shape;
   shape.steps = 40'000;
   shape.metrics = 12;
@@ -127,7 +127,7 @@ TEST_CASE("page: what it has no room for it says") {
   CHECK(page.size() < 400'000);
 }
 
-TEST_CASE("page: a million steps make 400 kB at most") {
+TEST_CASE("page: a million steps take at most 400 kB") {
   SyntheticShape shape;
   shape.steps = 1'000'000;
   shape.regions = 12;
@@ -137,7 +137,7 @@ TEST_CASE("page: a million steps make 400 kB at most") {
   CHECK(data_of(page)["series"][0]["steps"] == 1'000'000);
 }
 
-TEST_CASE("page: steps whose numbers go anywhere, and times that are nonsense") {
+TEST_CASE("page: accepts arbitrary step numbers and nonsensical times") {
   Snapshot snapshot;
   const std::uint32_t batch = takt_test::add_path(snapshot, "Batch");
   const std::uint32_t series = takt_test::add_series(snapshot, batch, takt_test::add_thread(snapshot, "main"));
@@ -164,7 +164,7 @@ TEST_CASE("page: steps whose numbers go anywhere, and times that are nonsense") 
   CHECK(data_of(page)["series"][0]["steps"] == 200);
 }
 
-TEST_CASE("page: it says how many values of a metric are no finite numbers") {
+TEST_CASE("page: shows the number of metric values that are not finite") {
   Snapshot snapshot = SyntheticRun({}).run();
   for (const char* name : {"lost", "lost", "fine"}) {
     takt::Metric& metric = snapshot.metrics.emplace_back();
@@ -179,7 +179,7 @@ TEST_CASE("page: it says how many values of a metric are no finite numbers") {
   CHECK_FALSE(has(page, "of fine are"));
 }
 
-TEST_CASE("page: the exporter writes it at the end, whole") {
+TEST_CASE("page: the exporter writes the complete page at the end") {
   const takt_test::Scratch scratch;
   const std::string path = scratch.path("run.html");
   takt::HtmlExporter exporter(path);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What is recorded between two collections, and what becomes of it where it is too much.
+// Data recorded between two collections, and the handling of excess data.
 #include <takt/session.hpp>
 
 #include "base/report_error.hpp"
@@ -45,7 +45,7 @@ void step_of_eight_columns() {
   for (const takt::Key* key : keys) { const Scope s(*key); }
 }
 
-/// On so many threads at once.
+/// Runs `work` on `count` threads concurrently.
 template <class Work>
 void on_threads(int count, Work work) {
   std::vector<std::thread> threads;
@@ -54,7 +54,7 @@ void on_threads(int count, Work work) {
   for (std::thread& thread : threads) { thread.join(); }
 }
 
-/// What an exporter was shown.
+/// The data an exporter received.
 struct Shown {
   std::atomic<std::uint64_t> rows{0};
   std::uint64_t metrics = 0;
@@ -83,7 +83,7 @@ void expect_no_loss(const takt::Snapshot& snapshot) {
 
 }  // namespace
 
-TEST_CASE("Collection: bursts of 20 000 metrics on each of eight threads have room before anybody collects") {
+TEST_CASE("Collection: buffers hold bursts of 20 000 metrics on each of eight threads") {
   Shown shown;
   Session session("bursts", by_hand());
   session.add(Counter(shown));
@@ -96,7 +96,7 @@ TEST_CASE("Collection: bursts of 20 000 metrics on each of eight threads have ro
   expect_no_loss(shown.last);
 }
 
-TEST_CASE("Collection: a quarter of a second of 100 000 steps a second has room before anybody collects") {
+TEST_CASE("Collection: buffers hold a quarter of a second of 100 000 steps per second") {
   Shown shown;
   Session session("steps", by_hand());
   session.add(Counter(shown));
@@ -108,7 +108,7 @@ TEST_CASE("Collection: a quarter of a second of 100 000 steps a second has room 
   expect_no_loss(shown.last);
 }
 
-TEST_CASE("Collection: the background comes before its period is over where memory fills up", "[timed]") {
+TEST_CASE("Collection: the background collects before its period ends if memory fills up", "[timed]") {
   takt::SessionOptions options = by_hand();
   options.background = true;
   options.period = std::chrono::milliseconds(3'600'000);
@@ -116,13 +116,13 @@ TEST_CASE("Collection: the background comes before its period is over where memo
   Shown shown;
   Session session("early", options);
   session.add(Counter(shown));
-  constexpr int kSteps = 100'000;  // three times what has room
-  constexpr int kBehind = 12'000;  // half of what an exporter's backlog has room for
+  constexpr int kSteps = 100'000;  // three times the capacity
+  constexpr int kBehind = 12'000;  // half the capacity of an exporter's backlog
   const takt::detail::OutboxPool& pool = takt::detail::registry().shared().outbox_pool;
   for (int step = 0; step < kSteps; ++step) {
     step_of_eight_columns();
     if (step % 1000 == 0) {
-      // Neither the collector nor the exporter's thread is held to be quick beside other work.
+      // The collector and exporter threads may be slow under load.
       const auto has_space = [&] {
         return pool.used() < pool.limit() / 2 && step - static_cast<int>(shown.rows) <= kBehind;
       };
@@ -134,7 +134,7 @@ TEST_CASE("Collection: the background comes before its period is over where memo
   expect_no_loss(shown.last);
 }
 
-TEST_CASE("Collection: what is beyond the bound is counted, told of once, and makes close() false") {
+TEST_CASE("Collection: data beyond the limit is counted, reported once, and makes close() return false") {
   const support::CaughtErrors errors;
   Shown shown;
   Session session("beyond", by_hand());
@@ -155,13 +155,13 @@ TEST_CASE("Collection: what is beyond the bound is counted, told of once, and ma
   REQUIRE(errors.lines().size() == 1);
   REQUIRE(contains(errors.text(), "lost"));
   REQUIRE(contains(errors.text(), "TAKT_MEMORY_MB"));
-  // What an earlier run has lost is no fault of a later one's.
+  // Data dropped in an earlier run does not count for a later one.
   Session again("again", by_hand());
   expect_no_loss(again.snapshot());
   REQUIRE(again.close());
 }
 
-TEST_CASE("Collection: more memory has room for more") {
+TEST_CASE("Collection: more memory holds more data") {
   takt::SessionOptions options = by_hand();
   options.memory_bytes = 128U << 20U;
   Shown shown;
@@ -173,7 +173,7 @@ TEST_CASE("Collection: more memory has room for more") {
   REQUIRE(session.close());
 }
 
-TEST_CASE("Collection: steps that the journal has no room for make close() false, those beyond steps.csv do not") {
+TEST_CASE("Collection: steps beyond the journal's limit make close() return false, those beyond steps.csv do not") {
   const takt_test::Scratch scratch;
   const support::CaughtErrors errors;
   const auto run = [&](const char* name, std::size_t journal_bytes, std::size_t csv_bytes, bool journal) {
@@ -192,7 +192,7 @@ TEST_CASE("Collection: steps that the journal has no room for make close() false
   REQUIRE(run("room", 1U << 20U, 1U << 20U, true));
   REQUIRE(errors.lines().empty());
   REQUIRE_FALSE(run("no room in the journal", 0, 1U << 20U, true));
-  REQUIRE(errors.lines().size() == 2);  // and that it is a later Session, once
+  REQUIRE(errors.lines().size() == 2);  // one of them, logged once, says that this is a later Session
   REQUIRE(contains(errors.text(), "TAKT_JOURNAL_MB"));
   REQUIRE(run("no room in steps.csv", 1U << 20U, 0, true));
   REQUIRE(errors.lines().size() == 3);

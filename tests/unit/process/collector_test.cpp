@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLimit = 1U << 20U;
 
-/// Tracing for one test.
+/// Enables tracing during one test.
 struct Tracing {
   Tracing() { tracing = true; }
   ~Tracing() { tracing = false; }
@@ -31,7 +31,7 @@ struct CollectorTest : RecorderFixture {
     if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), recorder, 7, {}); }
     return collector->drained(false).spans;
   }
-  /// A row of `cells` cells as a series writes it.
+  /// Writes a row of `cells` cells as a series does.
   void put_row(Outbox& outbox, std::uint64_t number, std::uint32_t cells, std::uint32_t pending,
                std::uint32_t series = 0) {
     RowRecord row;
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: with tracing on, every region is a s
   REQUIRE(collector->lost_spans() == 0);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: spans are found over many blocks, and those open for long, too") {
+TEST_CASE_METHOD(CollectorTest, "Collector: finds spans across many blocks, including long ones") {
   const Tracing on;
   const Region outer = begin(kA);
   std::size_t found = 0;
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: spans are found over many blocks, an
   REQUIRE(collector->lost_spans() == 0);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: a span whose begin was not recorded is counted") {
+TEST_CASE_METHOD(CollectorTest, "Collector: counts spans without a recorded start") {
   const Region outer = begin(kA);
   recorder->fold();
   const Tracing on;
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: a span whose begin was not recorded 
   REQUIRE(collector->lost_spans() == 1);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: an end of what has ended is neither a span nor a lost one") {
+TEST_CASE_METHOD(CollectorTest, "Collector: an end of an ended region is neither a span nor a lost one") {
   const Tracing on;
   Region ended = begin(kA);
   pass(10);
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: an end of what has ended is neither 
     pass(1000);
     REQUIRE(spans().empty());
     end(ended);
-    REQUIRE(spans().empty());  // whoever ended it has handed its span over
+    REQUIRE(spans().empty());  // the other thread has passed on its span
   }
   region(kB, 5);
   const std::vector<takt::Span> others = spans();
@@ -139,10 +139,9 @@ TEST_CASE_METHOD(CollectorTest, "Collector: an end of what has ended is neither 
   REQUIRE(collector->lost_spans() == 0);
 }
 
-TEST_CASE_METHOD(CollectorTest,
-                 "Collector: a region that has ended on another thread takes no later one's begin away") {
+TEST_CASE_METHOD(CollectorTest, "Collector: a region that ended on another thread keeps the start of a later one") {
   const Tracing on;
-  Outbox late(pool);  // of the other thread, looked at after that of this one
+  Outbox late(pool);  // of the other thread, read after that of this one
   const Region first = begin(kA);
   const std::uint64_t started = time.now_ns();
   pass(10);
@@ -160,9 +159,9 @@ TEST_CASE_METHOD(CollectorTest,
     if (again != 0) { end(again); }
     again = begin(kB);
     pass(1);
-    if (again != first) { recorder->skip(kC); }  // one event more, so that each place is a begin's at some time
+    if (again != first) { recorder->skip(kC); }  // shifts by one event, so that every place is a start at some time
   }
-  while (!spans().empty()) {}  // up to here, the begin of the region in the same place included
+  while (!spans().empty()) {}  // up to here, including the start of the region in the same place
   collector->drain(late, late.end(), nullptr, 8, {});
   REQUIRE(collector->drained(false).spans.size() == 1);
   pass(7);
@@ -173,7 +172,7 @@ TEST_CASE_METHOD(CollectorTest,
   REQUIRE(collector->lost_spans() == 0);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they miss") {
+TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for missing device values") {
   Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
   put_row(outbox, 1, 3, 0);
@@ -181,7 +180,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they
   amend(outbox, 0, 1, 50);
   REQUIRE(drain_all(outbox).rows.empty());
   amend(outbox, 0, 1, 60);
-  amend(outbox, 1, 1, 60);  // of a row that has left
+  amend(outbox, 1, 1, 60);  // of an exported row
   const Drained drained = drain_all(outbox);
   REQUIRE(drained.rows.size() == 1);
   REQUIRE(drained.rows[0].step == 0);
@@ -191,7 +190,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they
   REQUIRE(drained.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and again when they have changed") {
+TEST_CASE_METHOD(CollectorTest, "Collector: exports waiting rows early, and again after a change") {
   Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
   put_row(outbox, 1, 3, 0);
@@ -216,7 +215,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and 
   REQUIRE(drained.rows[0].complete);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") {
+TEST_CASE_METHOD(CollectorTest, "Collector: exports waiting rows unchanged at the end") {
   Outbox outbox(pool);
   put_row(outbox, 0, 1, 1);
   put_row(outbox, 1, 1, 1);
@@ -231,7 +230,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") 
   REQUIRE(drain_all(outbox, true).rows.empty());
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the oldest go first and are counted") {
+TEST_CASE_METHOD(CollectorTest, "Collector: limits unread data by dropping and counting the oldest") {
   collector->set_limit(kLimit);
   Outbox outbox(pool);
   const auto row_bytes = sizeof(takt::Row) + 8 * sizeof(takt::Cell);
@@ -247,7 +246,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the ol
   REQUIRE(drained.rows.back().step == static_cast<std::int64_t>(count) - 1);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: who takes some at a time loses nothing, however much there is") {
+TEST_CASE_METHOD(CollectorTest, "Collector: a consumer that reads in parts loses nothing") {
   collector->set_limit(kLimit);
   Outbox outbox(pool);
   MetricRecord metric;
@@ -268,14 +267,15 @@ TEST_CASE_METHOD(CollectorTest, "Collector: who takes some at a time loses nothi
   REQUIRE(collector->dropped().metrics == 0);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, too") {
+TEST_CASE_METHOD(CollectorTest, "Collector: waiting rows count towards the limit") {
   collector->set_limit(kLimit);
   Outbox outbox(pool);
   const auto row_bytes = sizeof(takt::Row) + 60 * sizeof(takt::Cell);
   const std::uint64_t count = 3 * kLimit / row_bytes;
   REQUIRE(count / 16 < Collector::kMaxLag);
   for (std::uint64_t row = 0; row < count; ++row) {
-    put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));  // none is older than 1 024 of its series
+    // None is 1,024 rows older than the newest of its series.
+    put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));
     collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
   const Drained drained = drain_all(outbox, true);
@@ -283,7 +283,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, 
   REQUIRE(collector->dropped().rows + drained.rows.size() == count);
 }
 
-TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
+TEST_CASE("MetricNames: each name has one number and invalid names are repaired") {
   MetricNames& names = metric_names();
   const std::uint64_t loss = names.number("loss");
   REQUIRE(loss != 0);
@@ -293,8 +293,7 @@ TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
   REQUIRE(names.name(names.number("lo\nss")) == "lo?ss");
 }
 
-TEST_CASE_METHOD(CollectorTest,
-                 "Collector: a region that ended on another thread is one span, of the thread it began on") {
+TEST_CASE_METHOD(CollectorTest, "Collector: a region that ended on another thread is one span of its starting thread") {
   const Tracing on;
   const Region region = begin(kA);
   REQUIRE(spans().empty());
@@ -312,13 +311,12 @@ TEST_CASE_METHOD(CollectorTest,
   REQUIRE(all.size() == 1);
   REQUIRE(all[0].thread == 7);
   REQUIRE(all[0].duration_ns == 5);
-  end(region);  // a surplus end: its begin is spoken for
+  end(region);  // a surplus end: its start is already used
   REQUIRE(spans().empty());
   REQUIRE(collector->lost_spans() == 1);
 }
 
-TEST_CASE_METHOD(CollectorTest,
-                 "Collector: a span over a change of the clock is counted, and does not move those after it") {
+TEST_CASE_METHOD(CollectorTest, "Collector: counts spans across a clock change without moving later ones") {
   Outbox outbox(pool);
   const auto put_events = [&](ClockSource source, std::uint64_t last_ticks, std::uint32_t place,
                               const std::vector<Event>& events) {
@@ -338,7 +336,7 @@ TEST_CASE_METHOD(CollectorTest,
   const std::uint64_t counter = time.fake.ticks();
   const std::uint64_t monotonic = 5'000'000'000;
   put_events(ClockSource::counter, counter, 2, {begin_event(kA, counter + 10)});
-  // The end of that region bears a reading of the old clock, as the hot path takes it.
+  // The region ends with a reading of the old clock, as taken on the hot path.
   put_events(ClockSource::monotonic, monotonic, 3,
              {end_of(2, counter + 500), begin_event(kB, monotonic + 100), end_of(4, monotonic + 107)});
   collector->drain(outbox, outbox.end(), recorder, 0, {});

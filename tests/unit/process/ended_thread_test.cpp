@@ -28,7 +28,7 @@ constexpr takt::Key LeftBehind{"left behind", takt::Kind::compute};
 
 }  // namespace
 
-TEST_CASE("EventBackend: a Batch of the host alone, on any thread, takes in the spans of a thread that has ended") {
+TEST_CASE("EventBackend: a host-only Batch on any thread collects the spans of an ended thread") {
   FakeDriver& driver = EndedApi::driver();
   driver.hold(true);
   FakeStream* const stream = driver.stream();
@@ -43,10 +43,10 @@ TEST_CASE("EventBackend: a Batch of the host alone, on any thread, takes in the 
     return snapshot.paths.at(takt_test::find_path(snapshot, LeftBehind.name()));
   };
   { const takt::Scope batch(takt::Batch); }
-  CHECK(left_behind().device_pending == 3);  // the device has not come so far
+  CHECK(left_behind().device_pending == 3);  // the device has not finished
   driver.finish();
   const std::uint64_t asked = driver.calls(Call::query);
-  { const takt::Scope s(takt::Forward); }  // this is not the place
+  { const takt::Scope s(takt::Forward); }  // only a Batch collects
   CHECK(driver.calls(Call::query) == asked);
   CHECK(driver.calls(Call::elapsed) == 0);
   { const takt::Scope batch(takt::Batch); }
@@ -56,7 +56,7 @@ TEST_CASE("EventBackend: a Batch of the host alone, on any thread, takes in the 
   CHECK(left_behind().device_pending == 0);
   CHECK(left_behind().device.n() == 3);
   CHECK(left_behind().device.total_ns() == 15);
-  // Nobody is left to be asked about.
+  // No spans are left to query.
   const std::uint64_t done = driver.calls(Call::query);
   { const takt::Scope batch(takt::Batch); }
   CHECK(driver.calls(Call::query) == done);

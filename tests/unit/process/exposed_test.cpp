@@ -24,7 +24,7 @@ void add_cell(takt::Row& row, std::uint32_t path, std::int64_t device_ns) {
 
 }  // namespace
 
-TEST_CASE("Exposed: a wait is for what its key says, else for what it lies in") {
+TEST_CASE("Exposed: a wait's key decides its purpose, else the enclosing region") {
   Snapshot snapshot;
   const std::uint32_t batch = add_path(snapshot, "Batch");
   const std::uint32_t backward = add_path(snapshot, "Backward", batch, Kind::compute);
@@ -44,7 +44,7 @@ TEST_CASE("Exposed: a wait is for what its key says, else for what it lies in") 
   CHECK(what(takt::kNoIndex) == Exposed::For::nothing);
 }
 
-TEST_CASE("Exposed: of a step it is the stream spans of its waits, and absent is not 0") {
+TEST_CASE("Exposed: per step sums the stream spans of waits, and absent is not 0") {
   Snapshot snapshot;
   const std::uint32_t batch = add_path(snapshot, "Batch");
   const std::uint32_t first = add_path(snapshot, takt::CommWait.name(), batch, takt::CommWait.kind());
@@ -66,7 +66,7 @@ TEST_CASE("Exposed: of a step it is the stream spans of its waits, and absent is
   CHECK(Exposed::of(snapshot).comm_ns == 55);
 }
 
-TEST_CASE("Exposed: spans whose sum is no time any more stop at the greatest one") {
+TEST_CASE("Exposed: sums of spans saturate at the maximum time") {
   Snapshot snapshot;
   const std::uint32_t batch = add_path(snapshot, "Batch");
   const std::uint32_t wait = add_path(snapshot, takt::CommWait.name(), batch, Kind::wait);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ends that do not come, as Timers make them and as they are told.
+// Missing ends in Timers, and their reports.
 #include <takt/backends/cpu.hpp>
 #include <takt/takt.hpp>
 #include <takt/timer.hpp>
@@ -23,7 +23,7 @@ namespace {
 constexpr takt::Key kLost{"forgotten one"};
 constexpr takt::Key kTrain{"forgetful training"};
 
-/// Batch { Forward { kLost } Backward }, a thousand times, with one end missed.
+/// Runs Batch { Forward { kLost } Backward } a thousand times, missing one end.
 template <class T>
 void train(T& timer) {
   for (int step = 0; step < 1000; ++step) {
@@ -38,7 +38,7 @@ void train(T& timer) {
   }
 }
 
-/// Lines about a region that was not ended, and where it began.
+/// Returns the number of lines that name a region without an end and the path at its start.
 std::uint64_t lines_about(const support::CaughtErrors& errors, const std::string& region, const std::string& place) {
   std::uint64_t count = 0;
   for (const std::string& line : errors.lines()) { count += mentions(line, {"\"" + region + "\"", place}) ? 1 : 0; }
@@ -55,7 +55,7 @@ std::uint64_t losses_of_path(const takt::Snapshot& snapshot, const std::string& 
 
 }  // namespace
 
-TEST_CASE("A forgotten end: in a Timer of its own it costs one region, and is told with both names") {
+TEST_CASE("A forgotten end: in a separate Timer it costs one region, and the report names region and path") {
   const support::CaughtErrors errors;
   Timer<CpuBackend> timer;
   train(timer);
@@ -68,7 +68,7 @@ TEST_CASE("A forgotten end: in a Timer of its own it costs one region, and is to
   REQUIRE(mentions(errors.text(), {"\"forgotten one\"", "Batch/Forward"}));
 }
 
-TEST_CASE("A forgotten end: a Timer without memory of it ends by its handle all the same") {
+TEST_CASE("A forgotten end: a Timer can still end the dropped region by its handle") {
   const support::CaughtErrors errors;
   Timer<CpuBackend> timer;
   timer.start(takt::Batch);
@@ -84,7 +84,7 @@ TEST_CASE("A forgotten end: a Timer without memory of it ends by its handle all 
   REQUIRE(timer.mistakes() == 1);
 }
 
-TEST_CASE("A forgotten end: in a Timer at every step, thousands do not use up its places") {
+TEST_CASE("A forgotten end: thousands, one per step, do not exhaust a Timer's places") {
   const support::CaughtErrors errors;
   Timer<CpuBackend> timer;
   for (int step = 0; step < 6000; ++step) {
@@ -97,7 +97,7 @@ TEST_CASE("A forgotten end: in a Timer at every step, thousands do not use up it
   REQUIRE(errors.lines().size() == 1);
 }
 
-TEST_CASE("A forgotten end: in a joined Timer the series of steps stays one, and the report says it first") {
+TEST_CASE("A forgotten end: a joined Timer keeps one series of steps and lists the loss first") {
   const support::CaughtErrors errors;
   takt::Snapshot snapshot;
   std::thread([&] {

@@ -29,7 +29,7 @@ using takt_test::FakeStream;
 
 namespace {
 
-/// A Session and a graph of Forward and Backward, which has Comm inside.
+/// A Session and a graph of Forward and Backward, with Comm inside Backward.
 template <class Tag>
 struct GraphFixture {
   using Api = FakeApi<Tag>;
@@ -80,7 +80,7 @@ struct Tag {};
 }  // namespace
 
 using Nodes = GraphFixture<Tag<1>>;
-TEST_CASE_METHOD(Nodes, "GraphRegion: adds two nodes to a graph, an ordinary region none") {
+TEST_CASE_METHOD(Nodes, "GraphRegion: adds two nodes to a graph, an ordinary region adds none") {
   takt::GraphRegions regions;
   REQUIRE(capture(regions).nodes.size() == 3 + 2 * 3);
   driver.begin_capture(stream);
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(Nodes, "GraphRegion: adds two nodes to a graph, an ordinary reg
 }
 
 using Sampled = GraphFixture<Tag<2>>;
-TEST_CASE_METHOD(Sampled, "GraphRegion: a replay that has finished gives its times, below the region of its launch") {
+TEST_CASE_METHOD(Sampled, "GraphRegion: a finished replay adds its times below the region of its launch") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   for (int step = 0; step < 20; ++step) {
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(Sampled, "GraphRegion: a replay that has finished gives its tim
     replay(regions, graph);
     driver.finish();
   }
-  driver.finish();  // the end of the last Batch
+  driver.finish();  // end of the last Batch
   REQUIRE(takt::complete(std::chrono::seconds(0)));
   const takt::PathStats forward = path("Forward");
   CHECK(forward.device.n() == 20);
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Sampled, "GraphRegion: a replay that has finished gives its tim
 }
 
 using InFlight = GraphFixture<Tag<3>>;
-TEST_CASE_METHOD(InFlight, "GraphRegion: replays in flight are missed and counted, and no wrong time is ever told") {
+TEST_CASE_METHOD(InFlight, "GraphRegion: replays in flight are counted as missed and never give wrong times") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   const FakeGraph longer = [&] {  // the same events, as if the work had taken longer
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(InFlight, "GraphRegion: replays in flight are missed and counte
   for (int round = 0; round < 10; ++round) {
     replay(regions, longer);
     takt::complete(std::chrono::milliseconds(0));
-    driver.run(stream, static_cast<std::size_t>(round));  // stops between, before and behind its events
+    driver.run(stream, static_cast<std::size_t>(round));  // stops before, between and after its events
     takt::complete(std::chrono::milliseconds(0));
     replay(regions, longer);
     driver.finish();
@@ -148,8 +148,7 @@ TEST_CASE_METHOD(InFlight, "GraphRegion: replays in flight are missed and counte
 }
 
 using Late = GraphFixture<Tag<4>>;
-TEST_CASE_METHOD(Late,
-                 "GraphRegion: the mark behind a launch says when its events are read, not what they tell before") {
+TEST_CASE_METHOD(Late, "GraphRegion: reads events only after the mark behind their launch is reached") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   replay(regions, graph);
@@ -166,15 +165,14 @@ TEST_CASE_METHOD(Late,
 }
 
 using Destroyed = GraphFixture<Tag<5>>;
-TEST_CASE_METHOD(Destroyed,
-                 "GraphRegions: events go back after the last replay, and stay out while one may be on its way") {
+TEST_CASE_METHOD(Destroyed, "GraphRegions: returns events after the last replay, but not while one may be in flight") {
   auto regions = std::make_unique<takt::GraphRegions>();
   FakeGraph graph = capture(*regions);
   REQUIRE(used() == 6);
   replay(*regions, graph);
   regions.reset();
   REQUIRE(used() == 7);
-  for (int region = 0; region < 500; ++region) {  // uses every event that is free
+  for (int region = 0; region < 500; ++region) {  // uses every free event
     takt::Scope s(takt::IO, on());
     driver.work(stream, nanoseconds(1));
   }
@@ -185,7 +183,7 @@ TEST_CASE_METHOD(Destroyed,
   { takt::Scope s(takt::IO, on()); }
   driver.finish();
   takt::complete(std::chrono::milliseconds(0));
-  // The six are with those that are asked for before they are used again.
+  // The six are among those that are queried before reuse.
   CHECK(used() <= 6);
   for (int round = 0; round < 200; ++round) {
     auto again = std::make_unique<takt::GraphRegions>();
@@ -199,7 +197,7 @@ TEST_CASE_METHOD(Destroyed,
 }
 
 using LeftBehind = GraphFixture<Tag<6>>;
-TEST_CASE_METHOD(LeftBehind, "GraphRegions: what was given up at the end of the run is not used again") {
+TEST_CASE_METHOD(LeftBehind, "GraphRegions: never reuses events dropped at the end of the run") {
   auto regions = std::make_unique<takt::GraphRegions>();
   const FakeGraph graph = capture(*regions);
   replay(*regions, graph);
@@ -217,7 +215,7 @@ TEST_CASE_METHOD(LeftBehind, "GraphRegions: what was given up at the end of the 
 
 using Unsupported = GraphFixture<Tag<7>>;
 TEST_CASE_METHOD(Unsupported,
-                 "GraphRegion: where graphs cannot be timed that is counted and said, and the graph is as it was") {
+                 "GraphRegion: without graph support it counts and reports that, and leaves the graph unchanged") {
   Api::has_graphs = false;
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
@@ -236,8 +234,8 @@ TEST_CASE_METHOD(Unsupported,
 }
 
 using Clumsy = GraphFixture<Tag<8>>;
-TEST_CASE_METHOD(
-    Clumsy, "GraphRegion: without a capture, a stream, or a launch that worked nothing is timed, and nothing breaks") {
+TEST_CASE_METHOD(Clumsy,
+                 "GraphRegion: times nothing and breaks nothing without a capture, a stream or a successful launch") {
   takt::GraphRegions regions;
   {
     takt::GraphRegion r(regions, takt::Forward, on());
@@ -269,7 +267,7 @@ TEST_CASE_METHOD(
 }
 
 using TwoExecutables = GraphFixture<Tag<112>>;
-TEST_CASE_METHOD(TwoExecutables, "GraphReplay: two executables of one graph write the same events, and have no times") {
+TEST_CASE_METHOD(TwoExecutables, "GraphReplay: two executables of one graph share events and get no times") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   FakeStream* const other = driver.stream();
@@ -295,7 +293,7 @@ TEST_CASE_METHOD(TwoExecutables, "GraphReplay: two executables of one graph writ
 }
 
 using Thrown = GraphFixture<Tag<12>>;
-TEST_CASE_METHOD(Thrown, "GraphReplay: what an exception has left, before the launch or behind it, is no sample") {
+TEST_CASE_METHOD(Thrown, "GraphReplay: an exception before or after the launch gives no sample") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   const auto throws = [&](bool launches) {
@@ -320,7 +318,7 @@ TEST_CASE_METHOD(Thrown, "GraphReplay: what an exception has left, before the la
   CHECK(losses("graph_samples_missed") == 3U * 3);
   CHECK(path("Forward").device.total_ns() == 2 * 100);
   {
-    // A destructor may replay while an exception is on its way: nothing leaves this replay.
+    // A destructor may replay during unwinding: no exception leaves this replay.
     struct AtTheEnd {
       ~AtTheEnd() { test.replay(regions, graph); }
       Thrown& test;
@@ -340,7 +338,7 @@ TEST_CASE_METHOD(Thrown, "GraphReplay: what an exception has left, before the la
 }
 
 using Refused = GraphFixture<Tag<13>>;
-TEST_CASE_METHOD(Refused, "GraphReplay: of a launch that never was, and nobody has told, nothing else is lost") {
+TEST_CASE_METHOD(Refused, "GraphReplay: an unreported missing launch loses only its own samples") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   { const takt::GraphReplay each(regions, on()); }
@@ -361,7 +359,7 @@ TEST_CASE_METHOD(Refused, "GraphReplay: of a launch that never was, and nobody h
 }
 
 using Off = GraphFixture<Tag<9>>;
-TEST_CASE_METHOD(Off, "GraphReplay: replays while recording is off are not recorded, and not taken for others") {
+TEST_CASE_METHOD(Off, "GraphReplay: replays while recording is off are not recorded or mistaken for others") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   replay(regions, graph);
@@ -376,8 +374,8 @@ TEST_CASE_METHOD(Off, "GraphReplay: replays while recording is off are not recor
 }
 
 using Rows = GraphFixture<Tag<10>>;
-TEST_CASE_METHOD(
-    Rows, "GraphRegion: rows of steps have the spans of their replay, and no host time, missed ones are absent") {
+TEST_CASE_METHOD(Rows,
+                 "GraphRegion: rows have the spans of their replay without host time, and missed ones are absent") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   takt::MemoryExporter* memory = nullptr;
@@ -415,7 +413,8 @@ TEST_CASE_METHOD(
 }
 
 using ReplayThreads = GraphFixture<Tag<11>>;
-TEST_CASE_METHOD(ReplayThreads, "GraphRegion: replays of threads in turn, while others look, tell right times or none",
+TEST_CASE_METHOD(ReplayThreads,
+                 "GraphRegion: replays of alternating threads with concurrent polls give correct times or none",
                  "[timed]") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);

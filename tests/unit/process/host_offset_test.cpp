@@ -14,9 +14,9 @@ using takt::detail::HostOffset;
 namespace {
 
 constexpr double kSecond = 1e9;
-constexpr double kHost0 = 5e12;  // what the host's clock shows at the device's 0
+constexpr double kHost0 = 5e12;  // host clock at the device's time 0
 
-/// A device whose clock is slower than the host's by `ppm`, and by up to half a ppm more or less in 20 minutes.
+/// Returns the host time for a device clock that is slower by `ppm`, varying by half a ppm in 20 minutes.
 double host_at(double device_ns, double ppm) {
   const double period_ns = 1200 * kSecond;
   const double turn = 2 * 3.14159265358979 / period_ns;
@@ -24,12 +24,13 @@ double host_at(double device_ns, double ppm) {
 }
 
 struct Worst {
-  double error_ns = 0;  // of a time, as it is
-  double bound_ns = 0;  // as it is said to be
+  double error_ns = 0;  // actual error of a time
+  double bound_ns = 0;  // reported bound of the error
   std::uint64_t outside = 0;
 };
 
-/// How long before an event it is submitted, at least and at most, and how long after it is seen at most.
+/// Maximum time from submission to the event, additional time while the device is behind, and maximum delay until the
+/// event is seen.
 struct Habits {
   std::uint64_t before_ns;
   std::uint64_t behind_ns;
@@ -38,8 +39,9 @@ struct Habits {
 constexpr Habits kLazy = {3'000'000, 20'000'000, 8'000'000};
 constexpr Habits kAtHand = {5'000, 0, 5'000};
 
-/// The last part of an hour of events, or all of it. For 40 s in every 120 s the device is behind.
-/// \param told what is told of an event's device time.
+/// Simulates an hour of events and returns the worst of its last part, or of all. In 40 s of every 120 s the device is
+/// behind.
+/// \param reported maps an event's device time to the reported one.
 template <class Reported>
 Worst an_hour(double ppm, const Habits& habits, Reported reported) {
   HostOffset offset;
@@ -50,7 +52,7 @@ Worst an_hour(double ppm, const Habits& habits, Reported reported) {
     const bool behind = second / 40 % 3 == 1;  // for 40 s at a time
     std::vector<double> times;
     for (int event = 0; event < 100; ++event) {
-      // Not whole milliseconds, which a float holds exactly.
+      // Avoids whole milliseconds, which a float represents exactly.
       const double device_ns = (second + event / 100.0) * kSecond + static_cast<double>(random.below(9'000'000));
       const double host_ns = host_at(device_ns, ppm);
       const double before = 2e3 + static_cast<double>((behind ? habits.behind_ns : 0) + random.below(habits.before_ns));
@@ -73,21 +75,21 @@ Worst an_hour(double ppm, const Habits& habits, Reported reported) {
 }
 
 double exactly(double device_ns) { return device_ns; }
-/// As a driver tells the distance to an event of an hour ago.
+/// Rounds as a driver does that reports the distance to an event of an hour ago.
 double by_one_base_event(double device_ns) { return static_cast<double>(static_cast<float>(device_ns * 1e-6)) * 1e6; }
 
 }  // namespace
 
-TEST_CASE("HostOffset: for an hour of two clocks 37 ppm apart no time is further off than it is said to be") {
+TEST_CASE("HostOffset: for two clocks 37 ppm apart the bound holds over an hour") {
   for (const double ppm : {37.0, -150.0}) {
     const Worst worst = an_hour(ppm, kLazy, exactly);
     INFO(ppm << " ppm: worst " << worst.error_ns << " ns, bound " << worst.bound_ns << " ns");
     CHECK(worst.outside == 0);
-    CHECK(worst.bound_ns < 1e6);  // a millisecond, while results are up to 8 ms late and marks 20 ms early
+    CHECK(worst.bound_ns < 1e6);  // a millisecond, although results are up to 8 ms late and events 20 ms early
   }
 }
 
-TEST_CASE("HostOffset: with one base event for all, times are further off than they are said to be") {
+TEST_CASE("HostOffset: a single base event for all times breaks the bound") {
   const Worst anchored = an_hour(37, kAtHand, exactly);
   const Worst naive = an_hour(37, kAtHand, by_one_base_event);
   INFO("anchored " << anchored.error_ns << " ns of " << anchored.bound_ns << ", with one base event " << naive.error_ns
@@ -95,10 +97,10 @@ TEST_CASE("HostOffset: with one base event for all, times are further off than t
   CHECK(anchored.outside == 0);
   CHECK(anchored.bound_ns < 10'000);
   CHECK(naive.outside > 0);
-  CHECK(naive.error_ns > 100'000);  // half of what a float of milliseconds resolves at an hour
+  CHECK(naive.error_ns > 100'000);  // half the resolution of a float in ms at one hour
 }
 
-TEST_CASE("HostOffset: a device at hand and looked at at once is placed within microseconds") {
+TEST_CASE("HostOffset: places an idle device that is polled at once within microseconds") {
   HostOffset offset;
   for (int event = 0; event < 6000; ++event) {
     const double device_ns = event * 1e7;
@@ -111,14 +113,14 @@ TEST_CASE("HostOffset: a device at hand and looked at at once is placed within m
   CHECK(time.error_ns < 6000);
 }
 
-TEST_CASE("HostOffset: what is settled keeps its place, and times keep their order") {
+TEST_CASE("HostOffset: settled times keep their place and all times keep their order") {
   HostOffset offset;
   offset.add(0, 1'000'000'000, 3'000'000'000);  // within a second of the middle
   offset.settle();
   const double before = offset.at(0).host_ns;
   CHECK(before == 2e9);
   CHECK(offset.at(0).error_ns >= 1e9);
-  offset.add(1e9, 2'000'000'000, 2'000'010'000);  // now it is known that the first was at the begin of its bounds
+  offset.add(1e9, 2'000'000'000, 2'000'010'000);  // shows that the first was at the start of its bounds
   offset.settle();
   CHECK(offset.at(0).host_ns == before);
   const HostOffset::Time late = offset.at(1e9);
@@ -133,8 +135,8 @@ TEST_CASE("HostOffset: what is settled keeps its place, and times keep their ord
 
 namespace {
 
-/// Two minutes of a device whose rate changes after 60 s, from `before` to `after`, and which is at hand in the seconds
-/// that `at_hand` names. What it was further off than it was said to be, at most.
+/// Simulates two minutes of a device whose rate changes from `before` to `after` at 60 s, and which is idle in the
+/// seconds that `at_hand` selects. Returns the maximum error beyond the bound.
 template <class AtHand>
 double beyond(double before_ppm, double after_ppm, AtHand at_hand, double& bound_ns) {
   const auto host_at = [&](double device_ns) {
@@ -168,7 +170,7 @@ double beyond(double before_ppm, double after_ppm, AtHand at_hand, double& bound
 
 TEST_CASE("HostOffset: the bound holds while a rate differs by 1 ppm from its mean of a minute") {
   double bound_ns = 0;
-  // At hand before the step, and hardly any more behind it.
+  // Idle before the step, and rarely after it.
   const auto rarely = [](int second) { return second < 60 || second > 110; };
   CHECK(beyond(1, -1, rarely, bound_ns) <= 0);
   CHECK(beyond(-1, 1, rarely, bound_ns) <= 0);
@@ -178,7 +180,7 @@ TEST_CASE("HostOffset: the bound holds while a rate differs by 1 ppm from its me
   CHECK(bound_ns < 100'000);
 }
 
-TEST_CASE("HostOffset: a step of the rate that the bounds tell is in the error, up to 200 ppm") {
+TEST_CASE("HostOffset: the error includes a step of the rate of up to 200 ppm that the bounds reveal") {
   double bound_ns = 0;
   for (const double step_ppm : {37.0, -37.0, 190.0}) {
     INFO(step_ppm << " ppm");
@@ -188,7 +190,7 @@ TEST_CASE("HostOffset: a step of the rate that the bounds tell is in the error, 
   }
 }
 
-TEST_CASE("HostOffset: bounds that contradict each other widen the error") {
+TEST_CASE("HostOffset: contradictory bounds widen the error") {
   HostOffset offset;
   offset.add(0, 1'000'000'000, 1'000'001'000);
   offset.add(1e7, 5'000'000'000, 5'000'001'000);  // 4 s in 10 ms
@@ -196,14 +198,14 @@ TEST_CASE("HostOffset: bounds that contradict each other widen the error") {
   CHECK(offset.at(0).error_ns > 1e9);
 }
 
-TEST_CASE("HostOffset: before anything is known there is no bound") {
+TEST_CASE("HostOffset: without data there is no bound") {
   const HostOffset offset;
   CHECK(std::isinf(offset.at(17).error_ns));
 }
 
-TEST_CASE("HostOffset: a host's clock that NTP slews is within the bound where that is allowed for") {
+TEST_CASE("HostOffset: the bound allows for a host clock that NTP slews, if enabled") {
   constexpr double kSlewed = 1 + 500e-6;
-  // Slewed by 500 ppm for half of each minute, one way and the other.
+  // Slewed by 500 ppm for half of each minute, alternately up and down.
   const auto host_of = [](double device_ns) {
     const double part = std::fmod(device_ns, 60 * kSecond);
     return kHost0 + device_ns + (kSlewed - 1) * (part < 30 * kSecond ? part : 60 * kSecond - part);

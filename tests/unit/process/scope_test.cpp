@@ -37,7 +37,7 @@ using takt_test::losses_of;
 
 namespace {
 
-/// The path in a snapshot of now; an empty one if there is none.
+/// Returns the path from a new snapshot; empty if it does not exist.
 PathStats stats_of(const std::string& name) {
   const Snapshot snapshot = takt::snapshot();
   const std::uint32_t path = find_path(snapshot, name);
@@ -54,7 +54,7 @@ void throw_through(int scopes) {
 
 }  // namespace
 
-TEST_CASE("Scope: it times from where it stands to the end of the block") {
+TEST_CASE("Scope: times from its declaration to the end of the block") {
   { const Scope first(takt::key("block")); }  // starts the clock
   const std::uint64_t before = takt::detail::posix_ns(CLOCK_MONOTONIC_RAW);
   {
@@ -69,7 +69,7 @@ TEST_CASE("Scope: it times from where it stands to the end of the block") {
   REQUIRE(block.self_ns == block.host.total_ns());
 }
 
-TEST_CASE("Scope: the first thread's events, however many blocks they fill, leave the mode beside them alone") {
+TEST_CASE("Scope: blocks of the first thread's events do not overwrite the mode next to them") {
   { const Scope first(takt::key("first")); }
   const auto* const at = reinterpret_cast<const char*>(takt::detail::load_cursor());
   const auto* const arena = reinterpret_cast<const char*>(&takt::detail::first_arena);
@@ -91,7 +91,7 @@ TEST_CASE("Scope: the first thread's events, however many blocks they fill, leav
   REQUIRE(found == 20 * 40);
 }
 
-TEST_CASE("Regions that overlap in turn stay where the first ones were, in books of any kind") {
+TEST_CASE("regions that overlap alternately keep the paths of the first ones, in joined and separate Timers") {
   constexpr int kTurns = 1000;
   const auto in_turn = [](takt::Timer<takt::CpuBackend>& timer) {
     takt::Handle buffer = timer.start(takt::IO);
@@ -123,7 +123,7 @@ TEST_CASE("Regions that overlap in turn stay where the first ones were, in books
   REQUIRE(timer.stats(takt::Forward).n == kTurns);
 }
 
-TEST_CASE("Scope: an exception ends all that it passes") {
+TEST_CASE("Scope: an exception ends all Scopes that it leaves") {
   REQUIRE_THROWS_AS(throw_through(5), std::runtime_error);
   REQUIRE(calls_of(takt::snapshot(), "through 5/through 4/through 3/through 2/through 1") == 1);
   REQUIRE(calls_of(takt::snapshot(), "through 5") == 1);
@@ -132,7 +132,7 @@ TEST_CASE("Scope: an exception ends all that it passes") {
   REQUIRE(takt::snapshot().open.empty());
 }
 
-TEST_CASE("Scope: items and bytes add up, 0 and less are counted as mistakes") {
+TEST_CASE("Scope: adds up items and bytes, and counts 0 and negative values as misuse") {
   const std::uint64_t mistakes = loss_of("items_or_bytes_not_positive");
   {
     Scope scope(takt::key("amounts"));
@@ -148,7 +148,7 @@ TEST_CASE("Scope: items and bytes add up, 0 and less are counted as mistakes") {
   REQUIRE(loss_of("items_or_bytes_not_positive") == mistakes + 3);
 }
 
-TEST_CASE("Scope: lap() goes from region to region") {
+TEST_CASE("Scope: lap() ends one region and starts the next") {
   {
     Scope scope(takt::key("first lap"));
     scope.lap(takt::key("second lap"));
@@ -189,7 +189,7 @@ TEST_CASE("Scope: on a stream it has host time and a span, sampled or not") {
   REQUIRE(device.misuses() == 0);
 }
 
-TEST_CASE("complete(): waits no longer than it is told to") {
+TEST_CASE("complete(): waits no longer than its timeout") {
   takt::ManualClock device;
   device.hold(true);
   { const Scope scope(takt::key("held"), takt::ManualBackend(device)); }
@@ -201,7 +201,7 @@ TEST_CASE("complete(): waits no longer than it is told to") {
   REQUIRE(stats_of("held").device_pending == 0);
 }
 
-TEST_CASE("Scope: it may end on another thread, which counts it under the same path") {
+TEST_CASE("Scope: may end on another thread, which counts it under the same path") {
   const std::uint64_t handed_over = loss_of("ended_on_another_thread");
   Held outer(takt::key("hands over"));
   Held inner(takt::key("handed over"));
@@ -209,7 +209,7 @@ TEST_CASE("Scope: it may end on another thread, which counts it under the same p
   const std::uint64_t elsewhere = loss_of("items_or_bytes_on_another_thread");
   std::thread([&] {
     const Scope own(takt::key("of the other"));
-    (*inner).items(5);  // not from here
+    (*inner).items(5);  // not possible on this thread
     inner.end();
   }).join();
   { const Scope next(takt::key("next")); }
@@ -223,7 +223,7 @@ TEST_CASE("Scope: it may end on another thread, which counts it under the same p
   REQUIRE(takt::snapshot().open.empty());
 }
 
-TEST_CASE("Scope: the span of a region that ends on another thread ends there") {
+TEST_CASE("Scope: a region that ends on another thread ends its span there") {
   takt::ManualClock device;
   Held scope(takt::key("span handed over"), takt::ManualBackend(device));
   device.advance(nanoseconds(33));
@@ -233,7 +233,7 @@ TEST_CASE("Scope: the span of a region that ends on another thread ends there") 
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE("Scope: a lap on another thread goes on with the stream") {
+TEST_CASE("Scope: a lap on another thread continues on the stream") {
   takt::ManualClock device;
   Held held(takt::key("lap before"), takt::ManualBackend(device));
   device.advance(nanoseconds(33));
@@ -249,7 +249,7 @@ TEST_CASE("Scope: a lap on another thread goes on with the stream") {
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE("Scope: the thread that began it may be gone when it ends") {
+TEST_CASE("Scope: may end after the thread that started it has exited") {
   std::unique_ptr<Held> left;
   std::thread([&] { left = std::make_unique<Held>(takt::key("left behind")); }).join();
   REQUIRE(calls_of(takt::snapshot(), "left behind") == 0);
@@ -264,7 +264,7 @@ TEST_CASE("Scope: the thread that began it may be gone when it ends") {
   REQUIRE(loss_of("never_ended") == never - 1);
 }
 
-TEST_CASE("record(): a duration that was measured elsewhere counts where it is given") {
+TEST_CASE("record(): adds an externally measured duration at the current path") {
   const std::uint64_t mistakes = loss_of("items_or_bytes_not_positive");
   {
     const Scope outer(takt::key("records"));
@@ -280,7 +280,7 @@ TEST_CASE("record(): a duration that was measured elsewhere counts where it is g
   REQUIRE(loss_of("items_or_bytes_not_positive") == mistakes + 1);
 }
 
-TEST_CASE("name_thread(): names the thread that calls it") {
+TEST_CASE("name_thread(): names the calling thread") {
   std::thread([] {
     takt::name_thread("lo\nader");
     const Scope scope(takt::key("on a named thread"));
@@ -292,7 +292,7 @@ TEST_CASE("name_thread(): names the thread that calls it") {
   REQUIRE(found);
 }
 
-TEST_CASE("set_enabled(): what begins while timing is off is not timed, what is open is") {
+TEST_CASE("set_enabled(): while off it times open regions but no new ones") {
   REQUIRE(takt::enabled());
   auto timer = takt::Timer<takt::CpuBackend>::joined();
   const std::uint64_t mistakes = loss_of("end_without_start");
@@ -322,7 +322,7 @@ TEST_CASE("set_enabled(): what begins while timing is off is not timed, what is 
   REQUIRE(snapshot.open.empty());
 }
 
-TEST_CASE("Scope: a thread that finds no memory is not timed, and whoever hears of it may use Scopes") {
+TEST_CASE("Scope: a thread without memory is not timed, and its error handler may use Scopes") {
   struct Handler {
     static void hear(const char*, void* heard) {
       ++*static_cast<int*>(heard);
@@ -336,7 +336,7 @@ TEST_CASE("Scope: a thread that finds no memory is not timed, and whoever hears 
   const std::uint64_t before = loss_of("threads_without_memory");
   const std::size_t limit = takt::detail::registry().shared().budget.limit();
   takt::detail::registry().shared().budget.set_limit(0);
-  constexpr int kThreads = 100;  // at the same time: more than there are recorders of threads before
+  constexpr int kThreads = 100;  // concurrently: more than there are recorders from earlier threads
   std::atomic<int> there{0};
   std::vector<std::thread> threads;
   for (int count = 0; count < kThreads; ++count) {
@@ -356,7 +356,7 @@ TEST_CASE("Scope: a thread that finds no memory is not timed, and whoever hears 
   REQUIRE(calls_of(takt::snapshot(), "on this thread") == 2);
 }
 
-TEST_CASE("Scope: regions in destructors of thread_local objects are timed") {
+TEST_CASE("Scope: times regions in destructors of thread_local objects") {
   struct AtExit {
     ~AtExit() { const Scope scope(takt::key("at the thread's end")); }
     void use() {}
@@ -369,7 +369,7 @@ TEST_CASE("Scope: regions in destructors of thread_local objects are timed") {
   REQUIRE(calls_of(takt::snapshot(), "at the thread's end") == 1);
 }
 
-TEST_CASE("Scope: TAKT_SCOPE makes one without a name") {
+TEST_CASE("Scope: TAKT_SCOPE declares an unnamed Scope") {
   {
     TAKT_SCOPE(takt::key("by macro"));
     TAKT_SCOPE(takt::key("by macro, too"), takt::every(1));
@@ -397,7 +397,7 @@ TEST_CASE("Scope: TAKT_SCOPE takes a name, or any expression that is a key") {
   REQUIRE(calls_of(snapshot, "Checkpoint") == 1);
 }
 
-TEST_CASE("Scope: end() ends it early, once") {
+TEST_CASE("Scope: end() ends it early and only once") {
   {
     Scope outer(takt::key("ended early"));
     outer.end();
@@ -413,9 +413,9 @@ TEST_CASE("Scope: end() ends it early, once") {
   REQUIRE(loss_of("end_without_start") == 0);
 }
 
-// These fill up a process, so they have one of their own.
+// These fill up a process, so each has its own.
 
-TEST_CASE("Scope: more keys than there is room for are counted together, and nothing else is damaged") {
+TEST_CASE("Scope: keys beyond the maximum are counted together without other damage") {
   support::Child child([] {
     takt::detail::adopt_process();
     const support::CaughtErrors errors;
@@ -440,7 +440,7 @@ TEST_CASE("Scope: more keys than there is room for are counted together, and not
   REQUIRE(child.wait() == 0);
 }
 
-TEST_CASE("Scope: more paths than there is room for are counted together, on this thread or one that has ended") {
+TEST_CASE("Scope: paths beyond the maximum are counted together, on this thread or an ended one") {
   const bool ended = GENERATE(false, true);
   CAPTURE(ended);
   support::Child child([ended] {
@@ -460,7 +460,7 @@ TEST_CASE("Scope: more paths than there is room for are counted together, on thi
       work();
     }
     std::string text;
-    for (int looks = 0; looks < 2; ++looks) {  // looking does not count anything
+    for (int looks = 0; looks < 2; ++looks) {  // snapshots do not count anything
       const Snapshot snapshot = takt::snapshot();
       std::uint64_t placed = 0;
       for (const PathStats& path : snapshot.paths) { placed += path.name == "(overflow)" ? 0 : path.host.n(); }

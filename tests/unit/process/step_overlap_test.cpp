@@ -22,7 +22,7 @@ constexpr std::uint32_t kSide = 1;
 
 constexpr std::int64_t kMilli = 1'000'000;
 
-/// In ms.
+/// Returns a span; times in ms.
 PlacedSpan span(std::uint32_t stream, Kind kind, std::int64_t begin, std::int64_t end) {
   return {stream, kind, false, begin * kMilli, end * kMilli, Exposed::For::nothing};
 }
@@ -34,14 +34,14 @@ Overlap of(std::vector<PlacedSpan> spans) { return overlap_of(spans); }
 
 }  // namespace
 
-TEST_CASE("overlap: a communication beside computing that goes on is hidden, as far as anybody can tell") {
+TEST_CASE("overlap: communication during computation counts as hidden but undecided") {
   const Overlap step = of({span(kMain, Kind::compute, 0, 100), span(kSide, Kind::comm, 30, 60)});
   CHECK(step.compute_ns == 100 * kMilli);
   CHECK(step.comm_ns == 30 * kMilli);
   CHECK(step.undecided == 1);
 }
 
-TEST_CASE("overlap: a wait inside the computing is no computing, and decides about the communication beside it") {
+TEST_CASE("overlap: a wait inside computation is not computation, and makes parallel communication decided") {
   const Overlap step =
       of({span(kSide, Kind::comm, 40, 100), span(kMain, Kind::wait, 70, 100), span(kMain, Kind::compute, 0, 100)});
   CHECK(step.compute_ns == 70 * kMilli);
@@ -50,11 +50,11 @@ TEST_CASE("overlap: a wait inside the computing is no computing, and decides abo
   CHECK(step.span_ns == 100 * kMilli);
 }
 
-TEST_CASE("overlap: waits that are told of are added up by what they wait for, and steps add up") {
+TEST_CASE("overlap: adds up reported waits by their purpose, and adds up steps") {
   std::vector<PlacedSpan> spans = {span(kMain, Kind::wait, 0, 10), span(kMain, Kind::wait, 20, 25),
                                    span(kSide, Kind::wait, 20, 30), span(kSide, Kind::wait, 21, 22)};
   spans[0].waits_for = spans[1].waits_for = Exposed::For::comm;
-  spans[2].waits_for = Exposed::For::other;  // and the last one lies in it
+  spans[2].waits_for = Exposed::For::other;  // and contains the last one
   const Overlap step = of(spans);
   CHECK(step.comm_exposed_ns == 15 * kMilli);
   CHECK_FALSE(step.io_exposed_ns);
@@ -68,7 +68,7 @@ TEST_CASE("overlap: waits that are told of are added up by what they wait for, a
   CHECK(sum.compute_ns == 10 * kMilli);
 }
 
-TEST_CASE("overlap: a Batch around all says nothing of what is done in it") {
+TEST_CASE("overlap: a Batch around everything does not classify the work inside") {
   const Overlap step = of({span(kMain, Kind::compute, 10, 20), span(kMain, Kind::compute, 40, 60), frame(kMain, 10, 80),
                            span(kSide, Kind::comm, 15, 45), span(kSide, Kind::io, 70, 80)});
   CHECK(step.span_ns == 70 * kMilli);
@@ -78,7 +78,7 @@ TEST_CASE("overlap: a Batch around all says nothing of what is done in it") {
   CHECK(step.undecided == 0);
 }
 
-TEST_CASE("overlap: a region without a kind is of the one around it") {
+TEST_CASE("overlap: a region without a kind takes that of the enclosing region") {
   const Overlap inside =
       of({span(kMain, Kind::other, 20, 80), span(kMain, Kind::compute, 0, 100), span(kSide, Kind::comm, 30, 60)});
   CHECK(inside.compute_ns == 100 * kMilli);
@@ -88,24 +88,24 @@ TEST_CASE("overlap: a region without a kind is of the one around it") {
   CHECK(alone.undecided == 0);
 }
 
-TEST_CASE("overlap: on one stream the innermost region tells what is done") {
+TEST_CASE("overlap: on one stream the innermost region decides") {
   const Overlap step = of({span(kMain, Kind::comm, 40, 70), span(kMain, Kind::compute, 0, 100)});
   CHECK(step.compute_ns == 70 * kMilli);
   CHECK(step.comm_ns == 30 * kMilli);
   CHECK(step.undecided == 0);
-  // The same marks for both: what resolved first lies inside.
+  // Both have the same times: the one resolved first is inside.
   const Overlap same = of({span(kMain, Kind::comm, 0, 100), span(kMain, Kind::compute, 0, 100)});
   CHECK(same.comm_ns == 100 * kMilli);
 }
 
-TEST_CASE("overlap: computing on two streams covers together") {
+TEST_CASE("overlap: computation on two streams is merged") {
   const Overlap step =
       of({span(0, Kind::compute, 0, 50), span(1, Kind::compute, 40, 100), span(2, Kind::comm, 30, 90)});
   CHECK(step.compute_ns == 100 * kMilli);
   CHECK(step.undecided == 1);
 }
 
-TEST_CASE("overlap: unions agree with counting every millisecond") {
+TEST_CASE("overlap: the union of spans equals a count of every millisecond") {
   takt_test::Random random(takt_test::test_seed());
   constexpr std::int64_t kLength = 60;
   for (int round = 0; round < 500; ++round) {
@@ -114,7 +114,7 @@ TEST_CASE("overlap: unions agree with counting every millisecond") {
     bool comm[kLength] = {};
     std::int64_t begin = kLength;
     std::int64_t end = 0;
-    for (std::uint32_t stream = 0; stream < 4; ++stream) {  // one after the other on each
+    for (std::uint32_t stream = 0; stream < 4; ++stream) {  // consecutive on each stream
       for (std::int64_t at = static_cast<std::int64_t>(random.below(9)); at < kLength - 10;) {
         const Kind kind = stream < 2 ? Kind::compute : Kind::comm;
         const std::int64_t until = at + 1 + static_cast<std::int64_t>(random.below(9));

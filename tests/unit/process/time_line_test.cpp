@@ -40,9 +40,8 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-/// Regions of a recorder on a fake device, while a time line is recorded. The host's clock is the driver's, too; the
-/// device's
-/// is told by hand, and by device_at().
+/// Regions of a recorder on a fake device, while a time line is recorded. The host clock is also the driver's. The
+/// device clock is set by hand and by device_at().
 template <class Tag>
 struct TimeLineFixture : RecorderFixture {
   using Api = FakeApi<Tag>;
@@ -64,7 +63,7 @@ struct TimeLineFixture : RecorderFixture {
   Region begin_on(KeyIndex key, FakeStream* on) {
     return recorder->begin_device(key, key == kBatch ? takt::detail::kRegionFolds : 0, ref(on));
   }
-  /// All that is new, as the Session takes it.
+  /// Returns all new data, as the Session collects it.
   Drained drained(bool last = false) {
     recorder->fold();
     recorder->poll(true);
@@ -121,18 +120,18 @@ using SteadyTest = TimeLineFixture<SteadyTag>;
 
 }  // namespace
 
-TEST_CASE_METHOD(HourTest, "time line: an hour of a device 37 ppm slow lies on the host's within the published bound") {
-  // The device's clock at the host's time, since 37 ppm of a long uptime.
+TEST_CASE_METHOD(HourTest, "time line: places an hour of a device 37 ppm slow within the published bound") {
+  // The device clock at a host time, 37 ppm slow over a long uptime.
   static constexpr std::int64_t start_ns = 777'000'000'000'000;
   const auto device_at = [](std::uint64_t host_ns) -> std::int64_t {
     return start_ns + std::llround(static_cast<double>(host_ns) * (1 - 37e-6));
   };
   takt_test::Random random(3);
   stream->now_ns = device_at(time.now_ns());
-  std::int64_t promised_ns = stream->now_ns;  // how far the work given to the stream reaches
+  std::int64_t promised_ns = stream->now_ns;  // end of the work given to the stream
   std::vector<std::int64_t> begins;
   std::vector<std::int64_t> ends;
-  // The device comes to a mark some time after it was submitted, and is looked at some time after that.
+  // The device reaches a mark some time after its submission, and is polled some time later.
   const auto work_until = [&](std::uint64_t host_ns) {
     const std::int64_t device_ns = std::max(device_at(host_ns), promised_ns);
     driver.work(stream, nanoseconds(device_ns - promised_ns));
@@ -171,13 +170,13 @@ TEST_CASE_METHOD(HourTest, "time line: an hour of a device 37 ppm slow lies on t
   REQUIRE(placed == begins.size());
   const Snapshot snapshot = lines();
   INFO("farthest " << farthest_ns << " ns, bound " << snapshot.time_lines[0].clock_error_ns << " ns");
-  REQUIRE(snapshot.time_lines[0].clock_error_ns < 60'000);  // of a float of ms at an hour half a digit is 122 us
+  REQUIRE(snapshot.time_lines[0].clock_error_ns < 60'000);  // half a digit of a float in ms at one hour is 122 us
   REQUIRE(snapshot.time_lines[0].spans == placed);
-  REQUIRE(driver.longest_elapsed() <= std::chrono::seconds(4));  // no two events that are further apart were compared
+  REQUIRE(driver.longest_elapsed() <= std::chrono::seconds(4));  // no events further apart were compared
   all_well();
 }
 
-TEST_CASE_METHOD(SteadyTest, "time line: anchors take no event for good, and none without a time line") {
+TEST_CASE_METHOD(SteadyTest, "time line: anchors return their events, and are taken only for a time line") {
   tracing = false;
   const auto turn = [this](int regions) {
     for (int region = 0; region < regions; ++region) {
@@ -202,7 +201,7 @@ TEST_CASE_METHOD(SteadyTest, "time line: anchors take no event for good, and non
   all_well();
 }
 
-TEST_CASE_METHOD(LateTest, "time line: a region of ten minutes has its place, with the error that its length brings") {
+TEST_CASE_METHOD(LateTest, "time line: places a region of ten minutes, with the error that its length adds") {
   const Region epoch = begin_on(kEpoch, stream);
   driver.finish();
   const auto began = static_cast<std::int64_t>(time.now_ns());
@@ -227,9 +226,7 @@ TEST_CASE_METHOD(LateTest, "time line: a region of ten minutes has its place, wi
   all_well();
 }
 
-TEST_CASE_METHOD(
-    StuckTest,
-    "time line: an anchor on a stream that stands still keeps none of another stream's spans from its place") {
+TEST_CASE_METHOD(StuckTest, "time line: an anchor on a stopped stream does not delay spans of other streams") {
   FakeStream* const stuck = driver.stream();
   const Region first = begin_on(kForward, stream);
   driver.finish();
@@ -240,7 +237,7 @@ TEST_CASE_METHOD(
   pass(3500 * kMs);
   driver.run(stream, 100);
   driver.work(stuck, nanoseconds(1));
-  const Region waits = begin_on(kComm, stuck);  // is made the anchor
+  const Region waits = begin_on(kComm, stuck);  // becomes the anchor
   const Region open = begin_on(kBackward, stream);
   driver.run(stream, 100);
   driver.work(stream, nanoseconds(5000));
@@ -249,7 +246,7 @@ TEST_CASE_METHOD(
   driver.run(stream, 100);
   const std::vector<Span> spans = on_streams(drained());
   REQUIRE(spans.size() == 2);
-  REQUIRE(std::abs(spans[1].duration_ns - 5000) <= 250);  // a float of 3.5 s
+  REQUIRE(std::abs(spans[1].duration_ns - 5000) <= 250);  // resolution of a float at 3.5 s
   REQUIRE(collector->time_lines().unplaced().empty());
   end(waits);
   driver.finish();
@@ -257,7 +254,7 @@ TEST_CASE_METHOD(
   all_well();
 }
 
-TEST_CASE_METHOD(CaptureTest, "time line: no anchor is taken in a capture, and none harms one") {
+TEST_CASE_METHOD(CaptureTest, "time line: takes no anchor during a capture and leaves captures valid") {
   driver.begin_capture(stream);
   FakeStream* const beside = driver.stream();
   for (int region = 0; region < 20; ++region) {
@@ -277,7 +274,7 @@ TEST_CASE_METHOD(CaptureTest, "time line: no anchor is taken in a capture, and n
   all_well();
 }
 
-TEST_CASE_METHOD(TracksTest, "time line: each stream is a track of its device, and keeps it") {
+TEST_CASE_METHOD(TracksTest, "time line: each stream is a permanent track of its device") {
   FakeStream* const side = driver.stream();
   for (int step = 0; step < 3; ++step) {
     for (FakeStream* each : {stream, side}) {
@@ -299,7 +296,7 @@ TEST_CASE_METHOD(TracksTest, "time line: each stream is a track of its device, a
   REQUIRE(snapshot.time_lines[0].device == "fake");
 }
 
-TEST_CASE_METHOD(OffTest, "time line: without one nothing is asked of the driver for it, and nothing is kept") {
+TEST_CASE_METHOD(OffTest, "time line: when off it queries and keeps nothing") {
   tracing = false;
   const Region open = begin_on(kForward, stream);
   driver.work(stream, nanoseconds(100));
@@ -312,8 +309,8 @@ TEST_CASE_METHOD(OffTest, "time line: without one nothing is asked of the driver
 
 namespace {
 
-/// One step: Backward computes on one stream, and a communication runs on another one.
-/// \param wait_ns for which the first stream waits for it, at its end.
+/// Runs one step: Backward computes on one stream while communication runs on another.
+/// \param wait_ns time for which the first stream waits for it at its end.
 template <class Test>
 Row step_with(Test& test, bool waits, std::int64_t wait_ns, std::uint64_t& wait_path) {
   FakeStream* const side = test.driver.stream();
@@ -324,7 +321,7 @@ Row step_with(Test& test, bool waits, std::int64_t wait_ns, std::uint64_t& wait_
   work(test.stream, 70);
   work(side, 40);
   const Region comm = test.begin_on(Test::kComm, side);
-  work(side, waits ? 60 : 20);  // until 100, or 60
+  work(side, waits ? 60 : 20);  // until 100 or 60
   test.end(comm);
   if (waits) {
     const Region open = test.begin_on(wait, test.stream);
@@ -334,7 +331,7 @@ Row step_with(Test& test, bool waits, std::int64_t wait_ns, std::uint64_t& wait_
     work(test.stream, 30);
   }
   test.end(backward);
-  test.pass(100 * kMs);  // all is submitted before the device has come to it
+  test.pass(100 * kMs);  // everything is submitted before the device reaches it
   test.driver.finish();
   test.end(batch);
   test.driver.finish();
@@ -347,7 +344,7 @@ Row step_with(Test& test, bool waits, std::int64_t wait_ns, std::uint64_t& wait_
 
 }  // namespace
 
-TEST_CASE_METHOD(ExposedTest, "exposed: a communication waited for inside Backward is exposed for 30 ms") {
+TEST_CASE_METHOD(ExposedTest, "exposed: communication that Backward waits for is exposed for 30 ms") {
   std::uint64_t wait = 0;
   const Row row = step_with(*this, true, 30 * 1'000'000, wait);
   REQUIRE(row.complete);
@@ -365,7 +362,7 @@ TEST_CASE_METHOD(ExposedTest, "exposed: a communication waited for inside Backwa
   CHECK(lines().time_lines.at(0).overlap.comm_exposed_ns == 30 * 1'000'000);
 }
 
-TEST_CASE_METHOD(HiddenTest, "exposed: a communication beside Backward is hidden, or so it seems, and that is said") {
+TEST_CASE_METHOD(HiddenTest, "exposed: communication during Backward appears hidden and is marked undecided") {
   std::uint64_t wait = 0;
   const Row row = step_with(*this, false, 0, wait);
   REQUIRE(row.overlaps.size() == 1);
@@ -374,11 +371,12 @@ TEST_CASE_METHOD(HiddenTest, "exposed: a communication beside Backward is hidden
   CHECK(row.overlaps[0].undecided == 1);
   const Row waited = step_with(*this, true, 0, wait);
   REQUIRE(waited.overlaps.size() == 1);
-  CHECK(waited.overlaps[0].undecided == 0);  // a wait was told, and took nothing
+  CHECK(waited.overlaps[0].undecided == 0);  // a wait was reported and took no time
 }
 
-TEST_CASE_METHOD(TwoDevicesTest,
-                 "exposed: of two devices in one step each has its own, hidden here and waited for there") {
+TEST_CASE_METHOD(
+    TwoDevicesTest,
+    "exposed: in one step each of two devices has its own result, hidden on one and waited for on the other") {
   takt_test::FakeContext second;
   FakeStream* const main[] = {stream, driver.stream(&second)};
   FakeStream* const side[] = {driver.stream(), driver.stream(&second)};
@@ -414,14 +412,14 @@ TEST_CASE_METHOD(TwoDevicesTest,
     CHECK(lines().time_lines.at(device).number == device);
     CHECK(takt::Exposed::on(lines().time_lines.at(device).overlap).comm_ns == wait_ms[device] * 1'000'000);
   }
-  // Without the devices' time lines there is the sum alone.
+  // Without time lines of the devices only the sum is known.
   const takt::Cell* cell = this->cell(row, node({kBatch, kBackward, wait}));
   REQUIRE(cell != nullptr);
   CHECK(cell->device_ns == 30 * 1'000'000);
   all_well();
 }
 
-TEST_CASE_METHOD(MissingTest, "exposed: nothing is said of a step with a span that is not known") {
+TEST_CASE_METHOD(MissingTest, "exposed: a step with an unknown span has no result") {
   driver.script(FakeDriver::Call::elapsed, takt::EventStatus::refused);
   std::uint64_t wait = 0;
   const Row row = step_with(*this, true, 30 * 1'000'000, wait);
@@ -429,7 +427,7 @@ TEST_CASE_METHOD(MissingTest, "exposed: nothing is said of a step with a span th
   CHECK(row.overlaps.empty());
 }
 
-TEST_CASE_METHOD(RecorderFixture, "time line: a device without one is counted, and its spans still have their length") {
+TEST_CASE_METHOD(RecorderFixture, "time line: counts a device that cannot be placed, and its spans keep their length") {
   static constexpr takt::DeviceOps kBare{"bare",
                                          true,
                                          [](void*, takt::Mark& mark) noexcept { return (mark = 1) != 0; },
@@ -448,7 +446,7 @@ TEST_CASE_METHOD(RecorderFixture, "time line: a device without one is counted, a
 }
 
 TEST_CASE_METHOD(RecorderFixture,
-                 "time line: a ManualClock is one, and a span begins between its submission and its being seen") {
+                 "time line: supports a ManualClock, and places spans between submission and completion") {
   takt::ManualClock device;
   tracing = true;
   const StreamRef stream = takt::ManualBackend(device).stream();
@@ -466,7 +464,7 @@ TEST_CASE_METHOD(RecorderFixture,
   collector->drain(*recorder->outbox(), recorder->outbox()->end(), recorder, 0, paths);
   const std::vector<Span> spans = on_streams(collector->drained(false));
   REQUIRE(spans.size() == 1);
-  REQUIRE(spans[0].begin_ns == static_cast<std::int64_t>(began) + 50);  // between its submission and its being seen
+  REQUIRE(spans[0].begin_ns == static_cast<std::int64_t>(began) + 50);  // between submission and completion
   Snapshot snapshot;
   collector->time_lines().read(snapshot);
   REQUIRE(snapshot.time_lines.at(0).clock_error_ns >= 50);
@@ -474,7 +472,7 @@ TEST_CASE_METHOD(RecorderFixture,
   tracing = false;
 }
 
-TEST_CASE("time line: a span that would lie before its submission is moved there, and counted") {
+TEST_CASE("time line: moves a span before its submission there and counts it") {
   DeviceTimeLines lines;
   DeviceSpanRecord record;
   record.line = &lines;
@@ -493,7 +491,7 @@ TEST_CASE("time line: a span that would lie before its submission is moved there
     return at_ns;
   };
   CHECK(std::abs(placed(0, 1000, 3000) - 2000) <= 10);
-  CHECK(placed(100, 9000, 9100) == 9000);  // the line is bent by 1 % at most, and does not reach so far
+  CHECK(placed(100, 9000, 9100) == 9000);  // the line bends by at most 1 %, which does not reach so far
   Snapshot snapshot;
   lines.read(snapshot);
   CHECK(snapshot.time_lines[0].spans == 2);
@@ -501,8 +499,7 @@ TEST_CASE("time line: a span that would lie before its submission is moved there
   CHECK(snapshot.time_lines[0].clock_error_ns > 6000);
 }
 
-TEST_CASE(
-    "time line: spans of steps whose rows never come take no room for ever, and nothing is said of what is not whole") {
+TEST_CASE("time line: limits spans of steps without rows, and gives no result for incomplete steps") {
   DeviceTimeLines lines;
   DeviceSpanRecord record;
   record.line = &lines;
@@ -515,18 +512,18 @@ TEST_CASE(
   };
   add(7);
   CHECK(lines.step(0, 7 + DeviceTimeLines::kMaxLag, 1).empty());
-  CHECK(lines.step(0, 7, 1).empty());  // forgotten
+  CHECK(lines.step(0, 7, 1).empty());  // dropped as too old
   add(8);
   CHECK(lines.step(0, 8, 2).empty());  // one is missing
   add(9);
   CHECK(lines.step(0, 9, 1).size() == 1);
   add(10);
   for (std::size_t span = 0; span < DeviceTimeLines::kSpansOfSteps; ++span) { add(11); }
-  CHECK(lines.step(0, 10, 1).empty());  // gave way
+  CHECK(lines.step(0, 10, 1).empty());  // displaced
   CHECK(lines.step(0, 11, DeviceTimeLines::kSpansOfSteps).size() == 1);
 }
 
-TEST_CASE("time line: the trace of a Session has its streams beside its threads") {
+TEST_CASE("time line: a Session's trace shows streams alongside threads") {
   const takt_test::Scratch scratch;
   takt::ManualClock device;
   takt::SessionOptions options = takt_test::by_hand();
@@ -556,9 +553,9 @@ TEST_CASE("time line: the trace of a Session has its streams beside its threads"
   CHECK_FALSE(tracing.load());
 }
 
-TEST_CASE("time line: threads take anchors and measure by them at once", "[timed]") {
+TEST_CASE("time line: threads take anchors and measure with them concurrently", "[timed]") {
   struct ThreadsTag {};
-  static constexpr std::uint64_t kRegions = 500;  // of a thread
+  static constexpr std::uint64_t kRegions = 500;  // per thread
   using Api = FakeApi<ThreadsTag>;
   tracing = true;
   std::vector<std::thread> threads;
@@ -570,7 +567,7 @@ TEST_CASE("time line: threads take anchors and measure by them at once", "[timed
         const takt::Scope batch(takt::Batch);
         const takt::Scope scope(takt::Forward, takt::EventBackend<Api>(mine));
         driver.work(mine, nanoseconds(300 * kMs));
-        driver.pass(nanoseconds(300 * kMs));  // so that more anchors are taken than are kept
+        driver.pass(nanoseconds(300 * kMs));  // so that more anchors are taken than kept
       }
     });
   }
@@ -584,7 +581,7 @@ TEST_CASE("time line: threads take anchors and measure by them at once", "[timed
   Snapshot snapshot;
   registry().read(snapshot, 0);
   REQUIRE(snapshot.time_lines.back().device == "fake");
-  // At the very first one another thread may be at it.
+  // Another thread may be taking the very first one.
   const std::uint64_t unplaced = takt_test::losses_of(snapshot, "device_spans_unplaced");
   REQUIRE(unplaced <= 4);
   REQUIRE(snapshot.time_lines.back().spans + unplaced == 4 * kRegions);

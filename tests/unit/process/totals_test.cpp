@@ -16,7 +16,7 @@ namespace {
 constexpr TreeKey kOuter = 20;
 constexpr TreeKey kInner = 21;
 
-/// A region of kInner inside one of kOuter, of `ns`.
+/// Records a region of kInner of `ns` inside one of kOuter.
 void nest(Tree& tree, std::uint64_t ns) {
   tree.begin(kOuter, 1, 0);
   tree.begin(kInner, 2, 0);
@@ -26,10 +26,10 @@ void nest(Tree& tree, std::uint64_t ns) {
 
 }  // namespace
 
-TEST_CASE("Totals: the same place of several threads is one path") {
+TEST_CASE("Totals: the same place on several threads is one path") {
   Tree first(kEpochKey, kBatchKey);
   Tree second(kEpochKey, kBatchKey);
-  second.begin(kInner, 9, 0);  // so that its nodes come in another order
+  second.begin(kInner, 9, 0);  // so that its nodes are in another order
   second.end(9, 1);
   nest(first, 5);
   nest(second, 7);
@@ -46,10 +46,10 @@ TEST_CASE("Totals: the same place of several threads is one path") {
   second.begin(kOuter, 9, 10);
   second.end(9, 11);
   totals.number(second, of_second);
-  REQUIRE(of_second.size() == second.nodes());  // nothing new: nothing is numbered again
+  REQUIRE(of_second.size() == second.nodes());  // no new nodes, so no renumbering
 }
 
-TEST_CASE("Totals: the values of threads that have ended add up") {
+TEST_CASE("Totals: adds up the values of ended threads") {
   Tree first(kEpochKey, kBatchKey);
   Tree second(kEpochKey, kBatchKey);
   nest(first, 5);
@@ -62,7 +62,7 @@ TEST_CASE("Totals: the values of threads that have ended add up") {
   REQUIRE(totals.tree().node(1)->host.total_ns() == 12);
 }
 
-TEST_CASE("Totals: where there are as many paths as there may be, a further one is the overflow's") {
+TEST_CASE("Totals: counts paths beyond the maximum in the overflow") {
   Tree tree(kEpochKey, kBatchKey);
   Totals totals;
   std::vector<std::uint32_t> paths;

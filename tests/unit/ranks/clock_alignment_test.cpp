@@ -23,9 +23,9 @@ namespace {
 constexpr std::int64_t kUs = 1000;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kHour = 3600 * kSecond;
-constexpr std::int64_t kStart = 1'772'360'130 * kSecond;  // as wall clocks read
+constexpr std::int64_t kStart = 1'772'360'130 * kSecond;  // a wall-clock time
 
-/// The clock of another rank, which is ahead by so much at kStart.
+/// The clock of another rank and its offset at kStart.
 struct OtherClock {
   std::int64_t ahead_ns = 0;
   double drift_ppm = 0;
@@ -35,7 +35,7 @@ struct OtherClock {
   }
 };
 
-/// One point of an early row of answers, and one of a late one.
+/// Aligns with one point from an early series of answers and one from a late series.
 ClockAlignment align_by_answers(const std::vector<PingPong>& early, const std::vector<PingPong>& late) {
   const auto first = takt::detail::shortest_answer(early);
   const auto last = takt::detail::shortest_answer(late);
@@ -46,7 +46,7 @@ ClockAlignment align_by_answers(const std::vector<PingPong>& early, const std::v
 
 double exponential(Random& random, double mean) { return -mean * std::log(1 - random.uniform()); }
 
-/// Sixteen questions, one behind the other, on ways of 5 us and what queues add, there and back apart.
+/// Simulates sixteen consecutive queries, with 5 us latency plus a separate queueing delay each way.
 std::vector<PingPong> ask(const OtherClock& clock, std::int64_t own_ns, Random& random) {
   std::vector<PingPong> answers;
   for (int question = 0; question < 16; ++question) {
@@ -58,7 +58,7 @@ std::vector<PingPong> ask(const OtherClock& clock, std::int64_t own_ns, Random& 
   return answers;
 }
 
-/// Ends of collectives, of which each rank learns a little later, and now and then a millisecond.
+/// Returns ends of collectives, seen by each rank a little later, sometimes by a millisecond.
 std::vector<CollectiveEnd> collectives(const OtherClock& clock, int count, Random& random) {
   std::vector<CollectiveEnd> ends;
   for (int end = 0; end < count; ++end) {
@@ -76,7 +76,7 @@ std::vector<OtherClock> clocks() {
   return {{0, 0}, {123'456'789, 40}, {-24 * kHour, -87.5}, {24 * kHour, 12.25}, {-kStart, 3}};
 }
 
-/// At times from kStart to an hour later, and outside.
+/// Checks times from kStart to an hour later, and outside.
 void check_readings(const ClockAlignment& alignment, const OtherClock& clock) {
   REQUIRE(alignment.is_known());
   for (int minutes = -30; minutes <= 90; minutes += 5) {
@@ -89,21 +89,21 @@ void check_readings(const ClockAlignment& alignment, const OtherClock& clock) {
 
 }  // namespace
 
-TEST_CASE("Clock alignment: one answer, by hand") {
+TEST_CASE("Clock alignment: matches one answer computed by hand") {
   const ClockAlignment alignment = align_by_answers({{1000, 5300, 1400}}, {});
   CHECK(alignment.other_ns(1200) == 5300);
   CHECK(alignment.error_ns(1200) == 201);
   CHECK(alignment.drift_ppm() == 0);
-  CHECK(alignment.error_ns(1200 + kSecond) == 201 + 100 * kUs);  // nobody knows how the clocks drift apart
+  CHECK(alignment.error_ns(1200 + kSecond) == 201 + 100 * kUs);  // the relative drift is unknown
 }
 
-TEST_CASE("Clock alignment: the answer with the shortest way counts") {
+TEST_CASE("Clock alignment: uses the answer with the shortest round trip") {
   const ClockAlignment alignment = align_by_answers({{0, 90, 1000}, {2000, 2150, 2100}, {3000, 3900, 4000}}, {});
   CHECK(alignment.other_ns(2050) == 2150);
   CHECK(alignment.error_ns(2050) == 51);
 }
 
-TEST_CASE("Clock alignment: answers tell offset and drift within the error that is said") {
+TEST_CASE("Clock alignment: answers give offset and drift within the reported error") {
   for (const OtherClock& clock : clocks()) {
     for (std::uint64_t round = 0; round < 20; ++round) {
       Random random(takt_test::test_seed() + round);
@@ -115,7 +115,7 @@ TEST_CASE("Clock alignment: answers tell offset and drift within the error that 
   }
 }
 
-TEST_CASE("Clock alignment: the ends of collectives tell offset and drift within the error that is said") {
+TEST_CASE("Clock alignment: ends of collectives give offset and drift within the reported error") {
   for (const OtherClock& clock : clocks()) {
     for (const int count : {30, 60, 1000}) {
       Random random(takt_test::test_seed() + static_cast<std::uint64_t>(count));
@@ -123,14 +123,14 @@ TEST_CASE("Clock alignment: the ends of collectives tell offset and drift within
       std::reverse(ends.begin(), ends.begin() + count / 2);  // in any order
       const ClockAlignment alignment = align_by_collectives(ends);
       check_readings(alignment, clock);
-      if (count < 1000) { continue; }  // two of thirty may be a millisecond off
+      if (count < 1000) { continue; }  // two of thirty may be off by a millisecond
       CHECK(alignment.error_ns(kStart + kHour / 2) < 120 * kUs);
       CHECK(alignment.drift_ppm() == Approx(clock.drift_ppm).margin(0.01));
     }
   }
 }
 
-TEST_CASE("Clock alignment: the spread of collectives is the error") {
+TEST_CASE("Clock alignment: the error is the spread of collectives") {
   std::vector<CollectiveEnd> ends;
   for (std::int64_t end = 0; end < 100; ++end) {
     const std::int64_t off = end % 50 == 7 ? 90'000 : end % 2 == 0 ? 400 : -400;
@@ -142,7 +142,7 @@ TEST_CASE("Clock alignment: the spread of collectives is the error") {
   CHECK(std::llabs(alignment.other_ns(50 * kSecond) - 7 * kHour - 50 * kSecond) <= alignment.error_ns(50 * kSecond));
 }
 
-TEST_CASE("Clock alignment: few collectives hold the line less than many") {
+TEST_CASE("Clock alignment: few collectives constrain the line less than many") {
   const auto error_of = [](std::int64_t count) {
     std::vector<CollectiveEnd> ends;
     for (std::int64_t end = 0; end < count; ++end) {
@@ -153,7 +153,7 @@ TEST_CASE("Clock alignment: few collectives hold the line less than many") {
   CHECK(error_of(30) > error_of(3000) + 100);
 }
 
-TEST_CASE("Clock alignment: too little is told as nothing known") {
+TEST_CASE("Clock alignment: is empty if there is too little data") {
   CHECK_FALSE(align_by_answers({}, {}).is_known());
   CHECK_FALSE(align_by_answers({{1000, 5000, 999}}, {}).is_known());
   CHECK_FALSE(align_by_collectives({}).is_known());
@@ -169,7 +169,7 @@ TEST_CASE("Clock alignment: too little is told as nothing known") {
   CHECK_FALSE(align_by_answers({{1000, 5300, 1400}}, {}).knows_drift());
 }
 
-TEST_CASE("Clock alignment: there and back, and on to a third clock") {
+TEST_CASE("Clock alignment: can be inverted and chained to a third clock") {
   const ClockAlignment second({kStart, 5 * kSecond, 40}, {kStart + 100 * kSecond, 6 * kSecond, 60});
   const ClockAlignment third({kStart + 5 * kSecond, -7 * kSecond, 3}, {kStart + 106 * kSecond, -7 * kSecond, 3});
   CHECK(second.inverse().other_ns(kStart + 5 * kSecond) == kStart);
@@ -187,7 +187,7 @@ TEST_CASE("Clock alignment: there and back, and on to a third clock") {
   CHECK(once.then(ClockAlignment::same()).other_ns(kStart) == kStart + kSecond);
 }
 
-TEST_CASE("Clock alignment: readings may be anything") {
+TEST_CASE("Clock alignment: accepts any readings") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const std::vector<std::int64_t> odd = {kMin, -1, 0, 1, kMax};

@@ -25,16 +25,17 @@ namespace {
 constexpr std::int64_t kClockTreeSecond = 1'000'000'000;
 constexpr std::int64_t kClockTreeHour = 3600 * kClockTreeSecond;
 constexpr std::int64_t kDay = 24 * kClockTreeHour;
-constexpr std::int64_t kClockTreeStart = 1'772'360'130 * kClockTreeSecond;  // as wall clocks read
+constexpr std::int64_t kClockTreeStart = 1'772'360'130 * kClockTreeSecond;  // a wall-clock time
 
-/// The clock of a rank by the true time: days apart, and drifting by up to 87.5 ppm.
+/// Returns a rank's clock at a true time: offset by days, and drifting by up to 87.5 ppm.
 std::int64_t clock_of(std::uint32_t rank, std::int64_t true_ns) {
   const double drift_ppm = rank == 0 ? 0 : 87.5 * std::sin(rank * 1.7);
   const std::int64_t days = rank == 0 ? 0 : static_cast<std::int64_t>(rank % 5) - 2;
   return true_ns + days * kDay + std::llround(static_cast<double>(true_ns - kClockTreeStart) * drift_ppm * 1e-6);
 }
 
-/// As it is read half-way: `skew_ns` is how much longer the way there takes than it seems, up to half the way.
+/// Returns a reading at the middle of the round trip. `skew_ns`: excess of the outward latency over its estimate, up to
+/// half the round trip.
 ClockReading read_clock(std::uint32_t rank, std::uint32_t other, std::int64_t true_ns, Random& random) {
   const auto error = static_cast<std::int64_t>(500 + random.below(20'000));
   const std::int64_t skew = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(2 * error))) - error;
@@ -42,11 +43,11 @@ ClockReading read_clock(std::uint32_t rank, std::uint32_t other, std::int64_t tr
   reading.rank = other;
   reading.unix_ns = clock_of(rank, true_ns);
   reading.ahead_ns = clock_of(other, true_ns + skew) - reading.unix_ns;
-  reading.error_ns = error + 1 + error / 10'000;  // half the way by a clock that drifts itself
+  reading.error_ns = error + 1 + error / 10'000;  // half the round trip on a clock that drifts
   return reading;
 }
 
-/// Each knows its parent, at the beginning and at the end of an hour.
+/// Each rank reads its parent's clock at the start and the end of an hour.
 std::vector<RankReadings> readings_of(std::uint32_t ranks, Random& random) {
   std::vector<RankReadings> all;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -61,7 +62,7 @@ std::vector<RankReadings> readings_of(std::uint32_t ranks, Random& random) {
   return all;
 }
 
-/// At times from the start to the end, and a little outside.
+/// Checks times from the start to the end, and a little outside.
 void check(const ClockAlignment& alignment, std::uint32_t rank, std::uint32_t first) {
   REQUIRE(alignment.is_known());
   for (std::int64_t minutes = -1; minutes <= 61; minutes += 2) {
@@ -74,30 +75,30 @@ void check(const ClockAlignment& alignment, std::uint32_t rank, std::uint32_t fi
 
 }  // namespace
 
-TEST_CASE("Clock tree: clocks that are days apart and drift are found within the error that is said") {
+TEST_CASE("Clock tree: aligns clocks that are days apart and drift within the reported error") {
   Random random(takt_test::test_seed());
   const std::vector<RankReadings> all = readings_of(64, random);
   const auto aligned = align_by_readings(all);
   REQUIRE(aligned.size() == 64);
   for (const auto& [rank, alignment] : aligned) { check(alignment, rank, 0); }
   CHECK(aligned.at(0).error_ns(kClockTreeStart) <= 1);
-  CHECK(aligned.at(63).error_ns(clock_of(63, kClockTreeStart)) < 6 * 23'000);  // six ways, of 20.5 us at most
+  CHECK(aligned.at(63).error_ns(clock_of(63, kClockTreeStart)) < 6 * 23'000);  // six hops of at most 20.5 us
   CHECK(aligned.at(32).drift_ppm() == Approx(-87.5 * std::sin(32 * 1.7)).margin(0.1));
 }
 
-TEST_CASE("Clock tree: the first rank's clock counts, though rank 0 left nothing") {
+TEST_CASE("Clock tree: uses the first rank's clock even if rank 0 left nothing") {
   Random random(takt_test::test_seed());
   std::vector<RankReadings> all = readings_of(8, random);
-  all.erase(all.begin(), all.begin() + 3);  // ranks 0, 1 and 2, of which 3 was below
+  all.erase(all.begin(), all.begin() + 3);  // ranks 0, 1 and 2; the last one was the parent of 3
   const auto without = align_by_readings(all);
-  CHECK(without.empty());  // of rank 3 nothing is known
+  CHECK(without.empty());  // nothing is known about rank 3
   all.erase(all.begin());
   const auto aligned = align_by_readings(all);
   for (const std::uint32_t rank : {4U, 5U, 6U, 7U}) { check(aligned.at(rank), rank, 4); }
   CHECK(aligned.at(4).error_ns(kClockTreeStart) <= 1);
 }
 
-TEST_CASE("Clock tree: a way that is cut ends there, and rank 0 may have answered in the parent's place") {
+TEST_CASE("Clock tree: stops at a broken link, and accepts an answer of rank 0 for the parent") {
   Random random(takt_test::test_seed());
   std::vector<RankReadings> all = readings_of(16, random);
   all[12].readings.clear();
@@ -114,7 +115,7 @@ TEST_CASE("Clock tree: a way that is cut ends there, and rank 0 may have answere
         aligned.at(13).error_ns(late));
 }
 
-TEST_CASE("Clock tree: of many readings the earliest and the latest count, in any order") {
+TEST_CASE("Clock tree: uses the earliest and the latest of many readings in any order") {
   Random random(takt_test::test_seed());
   std::vector<RankReadings> all = readings_of(2, random);
   std::vector<ClockReading>& readings = all[1].readings;
@@ -123,7 +124,7 @@ TEST_CASE("Clock tree: of many readings the earliest and the latest count, in an
   CHECK(align_by_readings(all).at(1).knows_drift());
 }
 
-TEST_CASE("Clock tree: readings may say anything") {
+TEST_CASE("Clock tree: accepts any readings") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const std::vector<std::int64_t> odd = {kMin, -1, 0, 1, kMax};

@@ -25,7 +25,7 @@ constexpr std::int64_t kCollectiveEndsStart = 1'700'000'000'000'000'000;
 
 enum : std::uint32_t { kBatch, kBackward, kInner, kComm, kOptimizer };
 
-/// Batch with Backward, in which there is a Comm, then Comm and Optimizer.
+/// Returns Batch with Backward > Comm, then Comm and Optimizer.
 Snapshot rank_without_rows() {
   Snapshot snapshot;
   snapshot.run.start_unix_ns = kCollectiveEndsStart;
@@ -37,7 +37,7 @@ Snapshot rank_without_rows() {
   return snapshot;
 }
 
-/// A step of 1 000 ns that begins 1 000 ns after the one before.
+/// Adds a step of 1,000 ns that starts 1,000 ns after the previous one.
 Row& add_step(Snapshot& snapshot, std::uint64_t step, std::vector<Cell> cells) {
   Row& row = add_row(snapshot, 0, step);
   row.host_ns = 1000;
@@ -59,7 +59,8 @@ CollectiveEnds::End end_of(const CollectiveEnds& ends, const std::string& path, 
   return {};
 }
 
-/// 100 steps in which all ranks leave Comm together; their clock is `ahead` and the Optimizer takes its own time.
+/// Returns 100 steps in which all ranks leave Comm together, on a clock that is `ahead` and with a given Optimizer
+/// time.
 Snapshot rank_ahead(std::int64_t ahead, std::int64_t optimizer_ns) {
   Snapshot snapshot = rank_without_rows();
   for (std::uint64_t step = 0; step < 100; ++step) {
@@ -73,7 +74,7 @@ Snapshot rank_ahead(std::int64_t ahead, std::int64_t optimizer_ns) {
 
 }  // namespace
 
-TEST_CASE("Collective ends: a collective ended before what the rank met later, and that leaves what no region covers") {
+TEST_CASE("Collective ends: a collective ends before later regions, with an error for uncovered time") {
   Snapshot snapshot = rank_without_rows();
   add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kComm, 1, 200, -1}, {kOptimizer, 1, 150, -1}});
   const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Comm");
@@ -81,7 +82,7 @@ TEST_CASE("Collective ends: a collective ended before what the rank met later, a
   CHECK(end.unknown_ns == 50);
 }
 
-TEST_CASE("Collective ends: inside another region, what that one and the regions behind it took counts as well") {
+TEST_CASE("Collective ends: inside another region, the error includes that region and later ones") {
   Snapshot snapshot = rank_without_rows();
   add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kInner, 1, 500, -1}, {kOptimizer, 1, 400, -1}});
   const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Backward/Inner");
@@ -89,7 +90,7 @@ TEST_CASE("Collective ends: inside another region, what that one and the regions
   CHECK(end.unknown_ns == 100);
 }
 
-TEST_CASE("Collective ends: of several calls in a step the last one may lie before or behind what was met later") {
+TEST_CASE("Collective ends: the last of several calls in a step may be before or after later regions") {
   Snapshot snapshot = rank_without_rows();
   add_step(snapshot, 0, {{kBackward, 2, 600, -1}, {kComm, 2, 200, -1}, {kOptimizer, 1, 200, -1}});
   const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Comm");
@@ -97,14 +98,14 @@ TEST_CASE("Collective ends: of several calls in a step the last one may lie befo
   CHECK(end.unknown_ns == 200);
 }
 
-TEST_CASE("Collective ends: steps without the collective, other kinds and other Batches have none") {
+TEST_CASE("Collective ends: are empty for steps without the collective, other kinds and other Batches") {
   Snapshot snapshot = rank_without_rows();
   add_path(snapshot, "Elsewhere", takt::kNoIndex, Kind::comm);
   add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kComm, 0, 0, 77}, {5, 1, 10, -1}, {takt::kNoIndex, 1, 5, -1}});
   CHECK(ends_of(snapshot).collectives().empty());
 }
 
-TEST_CASE("Collective ends: of many steps the same ones are kept on all ranks, and that is told") {
+TEST_CASE("Collective ends: all ranks keep the same of many steps and report that") {
   const CollectiveEnds all = ends_of(rank_ahead(0, 300));
   const CollectiveEnds some = ends_of(rank_ahead(5000, 900), 64);
   REQUIRE(some.collectives().size() == 1);
@@ -116,7 +117,7 @@ TEST_CASE("Collective ends: of many steps the same ones are kept on all ranks, a
   CHECK(align_ranks(ends_of(rank_ahead(5000, 900)), all).all_steps);
 }
 
-TEST_CASE("Collective ends: a clock that is ahead is found by them, whatever ranks do behind") {
+TEST_CASE("Collective ends: reveal a clock that is ahead regardless of later work") {
   const CollectiveEnds first = ends_of(rank_ahead(0, 300));
   const RankAlignment alignment = align_ranks(ends_of(rank_ahead(86'400'000'000'000, 100'000)), first);
   REQUIRE(alignment.clock.is_known());
@@ -128,12 +129,12 @@ TEST_CASE("Collective ends: a clock that is ahead is found by them, whatever ran
   CHECK(alignment.error_ns(there) < 100);
 }
 
-TEST_CASE("Collective ends: of two collectives the one that leaves less error counts") {
+TEST_CASE("Collective ends: use the collective with the smaller error") {
   Snapshot first = rank_ahead(0, 300);
   Snapshot other = rank_ahead(5000, 300);
   for (Snapshot* each : {&first, &other}) {
     for (Row& row : each->rows) {
-      row.host_ns += 1000;  // Backward, of which Inner is a part that lies anywhere in it
+      row.host_ns += 1000;  // Backward, which contains Inner at any position
       row.cells.push_back({kBackward, 1, 1000, -1});
       row.cells.push_back({kInner, 1, 100, -1});
     }
@@ -144,7 +145,7 @@ TEST_CASE("Collective ends: of two collectives the one that leaves less error co
   CHECK(alignment.unknown_ns < 10);
 }
 
-TEST_CASE("Collective ends: without a collective that both have nothing is known") {
+TEST_CASE("Collective ends: give nothing without a common collective") {
   Snapshot none = rank_without_rows();
   for (std::uint64_t step = 0; step < 100; ++step) { add_step(none, step, {{kOptimizer, 1, 900, -1}}); }
   const RankAlignment alignment = align_ranks(ends_of(none), ends_of(rank_ahead(0, 300)));
@@ -152,7 +153,7 @@ TEST_CASE("Collective ends: without a collective that both have nothing is known
   CHECK(alignment.path.empty());
 }
 
-TEST_CASE("Collective ends: of readings that cannot be something comes out, and nothing overflows") {
+TEST_CASE("Collective ends: impossible readings give a result without overflow") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   Snapshot snapshot = rank_without_rows();
@@ -167,10 +168,10 @@ TEST_CASE("Collective ends: of readings that cannot be something comes out, and 
   CHECK(alignment.error_ns(kMin) > 0);
 }
 
-TEST_CASE("Collective ends: numbers of steps made so that none would go do not hold it up") {
+TEST_CASE("Collective ends: adversarial step numbers, which all hash alike, do not delay it") {
   Snapshot snapshot = rank_without_rows();
   for (std::uint64_t step = 1; step < 200; ++step) {
-    // The inverse of what numbers are multiplied by: of all of them the same bits come out.
+    // Inverts the hash's multiplication, so that all numbers give the same bits.
     Row& row = add_step(snapshot, step, {{kComm, 1, 500, -1}});
     row.step = static_cast<std::int64_t>(step * 0xF1DE83E19937733DU);
   }

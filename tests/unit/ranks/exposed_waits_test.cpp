@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ranks whose work is on streams: what these wait for others counts as waiting.
+// Ranks that work on streams: stream waits for other ranks count as waiting.
 #include "ranks/rank_comparison.hpp"
 
 #include "support/catch.hpp"
@@ -35,7 +35,7 @@ constexpr std::uint32_t kCommWait = 3;
 constexpr std::uint32_t kIoWait = 4;
 constexpr std::uint32_t kSync = 5;
 
-/// Batch > Backward > Comm on a side stream and CommWait, IOWait, and Sync, where the host waits.
+/// Returns Batch > Backward > Comm on a side stream and CommWait, IOWait, and Sync, in which the host waits.
 Snapshot some_gpu_rank() {
   Snapshot snapshot;
   add_thread(snapshot, "main");
@@ -49,7 +49,8 @@ Snapshot some_gpu_rank() {
   return snapshot;
 }
 
-/// 100 ms: `computes_ms` in Backward on the stream, then `waits_ms` in CommWait, while Comm is on its own.
+/// Adds a step of 100 ms: `computes_ms` of Backward on the stream, then `waits_ms` of CommWait, while Comm runs
+/// separately.
 Row& exposed_waits_add_step(Snapshot& snapshot, std::int64_t number, std::int64_t computes_ms, std::int64_t waits_ms) {
   Row& row = add_row(snapshot, 0, static_cast<std::uint64_t>(number));
   row.host_ns = 100 * kExposedWaitsMs;
@@ -65,7 +66,7 @@ RankSteps steps_of(const Snapshot& snapshot) {
   return steps;
 }
 
-/// Of these ranks, which have one step each.
+/// Compares these ranks, which have one step each.
 ComparedSteps compared(const std::vector<Snapshot>& snapshots) {
   std::vector<RankSteps> steps;
   for (const Snapshot& each : snapshots) { steps.push_back(steps_of(each)); }
@@ -86,7 +87,8 @@ std::uint64_t region_ms(const StepTimes& times, const std::string& label) {
 
 }  // namespace
 
-TEST_CASE("Exposed waits: a stream that waits for others is not busy, and a host that waits meanwhile not twice") {
+TEST_CASE(
+    "Exposed waits: a stream that waits for others is not busy, and a concurrent host wait is not counted twice") {
   Snapshot snapshot = some_gpu_rank();
   exposed_waits_add_step(snapshot, 0, 70, 20);
   CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 20);
@@ -97,22 +99,22 @@ TEST_CASE("Exposed waits: a stream that waits for others is not busy, and a host
   CHECK(ms(compared({snapshot}).times.busy_ns(0, 0)) == 48);  // 1 ms in each of Comm and CommWait
 }
 
-TEST_CASE("Exposed waits: what a stream waits for data is the rank's own") {
+TEST_CASE("Exposed waits: a stream's wait for data counts as the rank's own time") {
   Snapshot snapshot = some_gpu_rank();
   exposed_waits_add_step(snapshot, 0, 70, 20).cells.push_back({kIoWait, 1, 0, 30 * kExposedWaitsMs});
   CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 20);
-  snapshot.paths[kSync].kind = Kind::wait;  // for whatever
+  snapshot.paths[kSync].kind = Kind::wait;  // a wait for any reason
   snapshot.rows[0].cells.push_back({kSync, 1, 0, 5 * kExposedWaitsMs});
   CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 25);
 }
 
-TEST_CASE("Exposed waits: longer than the step, as several devices wait at once, is no less than nothing") {
+TEST_CASE("Exposed waits: waits of several devices longer than the step do not make busy time negative") {
   Snapshot snapshot = some_gpu_rank();
   exposed_waits_add_step(snapshot, 0, 70, 20).cells.back().device_ns = 400 * kExposedWaitsMs;
   CHECK(compared({snapshot}).times.busy_ns(0, 0) == 0);
 }
 
-TEST_CASE("Exposed waits: a region has what its stream did, without the waits inside it") {
+TEST_CASE("Exposed waits: a region has its stream time without the waits inside it") {
   Snapshot snapshot = some_gpu_rank();
   exposed_waits_add_step(snapshot, 0, 70, 20);
   const StepTimes times = compared({snapshot}).times;
@@ -122,13 +124,13 @@ TEST_CASE("Exposed waits: a region has what its stream did, without the waits in
   CHECK(ms(times.rest_ns(0, 0)) == 97);  // of the host alone
 }
 
-TEST_CASE("Exposed waits: what not all ranks tell counts on none of them") {
+TEST_CASE("Exposed waits: data that some ranks lack counts on no rank") {
   Snapshot reports = some_gpu_rank();
   exposed_waits_add_step(reports, 0, 70, 20);
   Snapshot silent = reports;
-  SECTION("no region says what the stream waited for") { silent.rows[0].cells.pop_back(); }
+  SECTION("no region says why the stream waited") { silent.rows[0].cells.pop_back(); }
   SECTION("values are missing") { silent.rows[0].complete = false; }
-  SECTION("only what it waited for data is known") { silent.rows[0].cells.back() = {kIoWait, 1, 0, kExposedWaitsMs}; }
+  SECTION("only waits for data are known") { silent.rows[0].cells.back() = {kIoWait, 1, 0, kExposedWaitsMs}; }
   const ComparedSteps both = compared({reports, silent});
   CHECK(both.unexposed == 1);
   CHECK(both.times.exposed_ns(0, 0) == 0);
@@ -136,7 +138,7 @@ TEST_CASE("Exposed waits: what not all ranks tell counts on none of them") {
   CHECK(compared({reports, reports}).unexposed == 0);
 }
 
-TEST_CASE("Exposed waits: a rank without streams waits as its host says") {
+TEST_CASE("Exposed waits: a rank without streams uses host waits") {
   Snapshot host = some_gpu_rank();
   exposed_waits_add_step(host, 0, 0, 0).cells = {{kBackward, 1, 60 * kExposedWaitsMs},
                                                  {kSync, 1, 40 * kExposedWaitsMs}};
@@ -148,7 +150,7 @@ TEST_CASE("Exposed waits: a rank without streams waits as its host says") {
   CHECK(ms(both.times.busy_ns(1, 0)) == 80);
 }
 
-TEST_CASE("Exposed waits: the rank whose stream computes longer is named, though hosts are alike") {
+TEST_CASE("Exposed waits: names the rank whose stream computes longer even if hosts are alike") {
   constexpr std::uint32_t kSlow = 2;
   Random random(7);
   std::vector<RankSteps> steps;
@@ -172,7 +174,7 @@ TEST_CASE("Exposed waits: the rank whose stream computes longer is named, though
   INFO(finding.sentence);
   CHECK(finding.what == "slow_rank");
   CHECK(takt_test::mentions(finding.sentence, {"rank 2", "n2", "Backward (on streams)", "Backward/Comm"}));
-  CHECK(finding.sentence.find(" 20.") != std::string::npos);  // and some of a millisecond
+  CHECK(finding.sentence.find(" 20.") != std::string::npos);  // plus a fraction of a millisecond
   REQUIRE(finding.cost);
   CHECK(finding.cost->ns == Approx(60 * 20e6).epsilon(0.05));
   CHECK(comparison.steps == 60);

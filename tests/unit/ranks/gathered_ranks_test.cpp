@@ -37,7 +37,7 @@ Ranks numbers_in(const GatheredRanks& part) {
 
 }  // namespace
 
-TEST_CASE("Job part: the tree reaches each rank once, in ceil(log2) steps") {
+TEST_CASE("Job part: the tree reaches each rank once in ceil(log2) steps") {
   for (const std::uint32_t size : {1U, 2U, 3U, 5U, 7U, 31U, 64U, 100U}) {
     std::vector<int> reached(size);
     for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -54,7 +54,7 @@ TEST_CASE("Job part: the tree reaches each rank once, in ceil(log2) steps") {
   }
 }
 
-TEST_CASE("Job part: parts add up, and a rank that comes twice is refused") {
+TEST_CASE("Job part: parts add up and a duplicate rank is refused") {
   GatheredRanks sum = part_of(3);
   merge_into(sum, part_of(0));
   merge_into(sum, part_of(5));
@@ -80,7 +80,7 @@ TEST_CASE("Job part: any order gives the same bytes") {
   CHECK((pack(up) == pack(down)));
 }
 
-TEST_CASE("Job part: bytes come back as they were, and others are refused") {
+TEST_CASE("Job part: bytes are restored and invalid ones refused") {
   GatheredRanks sum = part_of(2);
   merge_into(sum, part_of(1));
   const std::string bytes = pack(sum);

@@ -22,7 +22,7 @@ using takt_test::StageTimes;
 
 namespace {
 
-/// One step of a pipeline, a rank a stage, all of which end together.
+/// Returns one step of a pipeline, with one rank per stage, in which all ranks end together.
 StepTimes pipeline_step(const std::vector<StageTimes>& stages, std::size_t micro_batches) {
   std::vector<JobRank> ranks;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -42,7 +42,7 @@ StepTimes pipeline_step(const std::vector<StageTimes>& stages, std::size_t micro
 
 }  // namespace
 
-TEST_CASE("Efficiency: three ranks, by hand") {
+TEST_CASE("Efficiency: matches three ranks computed by hand") {
   StepTimes times({{0, "", ""}, {1, "", ""}, {2, "", ""}}, {{"Work", Kind::compute}, {"Comm", Kind::comm}}, 2);
   for (std::size_t step = 0; step < 2; ++step) {
     for (const auto& [rank, busy] : {std::pair<std::size_t, std::uint64_t>{0, 60}, {1, 60}, {2, 90}}) {
@@ -57,9 +57,11 @@ TEST_CASE("Efficiency: three ranks, by hand") {
   CHECK(efficiency.parallel == Approx(0.7));
 }
 
-TEST_CASE("Efficiency: a job without time has none") { CHECK_FALSE(efficiency_of(StepTimes({{0, "", ""}}, {}, 1))); }
+TEST_CASE("Efficiency: is undefined for a job without time") {
+  CHECK_FALSE(efficiency_of(StepTimes({{0, "", ""}}, {}, 1)));
+}
 
-TEST_CASE("Efficiency: each stage of an even 1F1B schedule waits the ideal share") {
+TEST_CASE("Efficiency: each stage of a balanced 1F1B schedule waits for the ideal share") {
   for (const std::size_t stages : {1U, 2U, 4U, 8U}) {
     for (const std::size_t micro_batches : {1U, 2U, 7U, 32U}) {
       const std::vector<GroupWait> waits =
@@ -76,7 +78,7 @@ TEST_CASE("Efficiency: each stage of an even 1F1B schedule waits the ideal share
   CHECK(ideal_bubble(4, 8) == Approx(3.0 / 11));
 }
 
-TEST_CASE("Efficiency: stages of other lengths wait while the others work, where there is one micro-batch") {
+TEST_CASE("Efficiency: with one micro-batch unequal stages wait while the others work") {
   const std::vector<GroupWait> waits = waits_of(pipeline_step({{1000, 1000}, {3000, 2000}, {500, 2500}}, 1));
   CHECK(waits.at(0).group == "stage 0");
   CHECK(waits.at(0).share == Approx(0.8));
@@ -84,7 +86,7 @@ TEST_CASE("Efficiency: stages of other lengths wait while the others work, where
   CHECK(waits.at(2).share == Approx(0.7));
 }
 
-TEST_CASE("Efficiency: the longest stage of a long 1F1B schedule hardly waits, and the others wait for it") {
+TEST_CASE("Efficiency: in a long 1F1B schedule the longest stage hardly waits and the others wait for it") {
   const std::vector<GroupWait> waits = waits_of(pipeline_step({{1000, 2000}, {1500, 3000}, {1000, 2000}}, 300));
   CHECK(waits.at(1).share < 0.01);
   CHECK(waits.at(0).share == Approx(1.0 / 3).margin(0.01));

@@ -33,7 +33,7 @@ using takt_test::Random;
 
 namespace {
 
-/// Names that are easily taken for one another, in an order that is none.
+/// Returns easily confused names, in no particular order.
 const std::vector<std::string>& names() {
   static const std::vector<std::string> all = {
       "b", "a", "", "a/b", "ab", std::string("a\0b", 3), "\xff\xfe", std::string(300, 'x'), "B", "Backward", "\x7f"};
@@ -47,7 +47,7 @@ void add_some(takt::Summary& summary, Random& random) {
   }
 }
 
-/// A tree of any shape, with places that differ in their kind alone.
+/// Returns a tree of random shape, with paths that differ only in their kind.
 Snapshot some_rank(std::uint32_t rank, Random& random) {
   Snapshot snapshot;
   snapshot.run.rank = static_cast<int>(rank);
@@ -67,7 +67,7 @@ Snapshot some_rank(std::uint32_t rank, Random& random) {
   return snapshot;
 }
 
-/// The checksum made good again, so that what else is wrong is looked at.
+/// Recomputes the checksum, so that other errors are checked.
 std::string packed_record_resealed(std::string bytes) {
   takt::detail::store(bytes.data() + 16, std::uint64_t{bytes.size() - 24});
   const std::uint32_t started = takt::detail::crc32c(std::string_view(bytes).substr(8, 4));
@@ -77,7 +77,7 @@ std::string packed_record_resealed(std::string bytes) {
 
 }  // namespace
 
-TEST_CASE("Packed record: of any rank, and of any ranks together, the bytes are those of RankRecords") {
+TEST_CASE("Packed record: bytes equal those of RankRecords for any rank and any set of ranks") {
   Random random(takt_test::test_seed());
   for (int round = 0; round < takt_test::scaled(2000); ++round) {
     const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
@@ -95,7 +95,7 @@ TEST_CASE("Packed record: of any rank, and of any ranks together, the bytes are 
   }
 }
 
-TEST_CASE("Packed record: sums at their ends stay there, as those of RankRecords do") {
+TEST_CASE("Packed record: sums saturate as those of RankRecords do") {
   constexpr std::uint64_t kMax = ~std::uint64_t{0};
   Snapshot snapshot;
   snapshot.wall_ns = INT64_MAX;
@@ -110,7 +110,7 @@ TEST_CASE("Packed record: sums at their ends stay there, as those of RankRecords
   }
 }
 
-TEST_CASE("Packed record: the rank is the one that is said, and paths may be nested deep") {
+TEST_CASE("Packed record: uses the given rank and accepts deeply nested paths") {
   Snapshot snapshot;
   snapshot.run.rank = 7;
   std::uint32_t parent = takt::kNoIndex;
@@ -121,7 +121,7 @@ TEST_CASE("Packed record: the rank is the one that is said, and paths may be nes
   CHECK(record.paths.rbegin()->first.size() == 5000);
 }
 
-TEST_CASE("Packed record: what is cut off, flipped or of something else is refused") {
+TEST_CASE("Packed record: refuses truncated, flipped and foreign bytes") {
   Random random(takt_test::test_seed());
   Snapshot snapshot = some_rank(1, random);
   while (snapshot.paths.size() < 5) { snapshot = some_rank(1, random); }
@@ -139,7 +139,7 @@ TEST_CASE("Packed record: what is cut off, flipped or of something else is refus
   CHECK_THROWS_WITH(merge_records(good, packed_record_resealed(bytes + "x")), containing("values"));
 }
 
-TEST_CASE("Packed record: behind a good checksum it is refused, or added as RankRecords are") {
+TEST_CASE("Packed record: with a valid checksum it is refused, or added as RankRecords are") {
   Random random(takt_test::test_seed());
   const Snapshot snapshot = takt_test::sample_snapshot();
   const std::string good = pack_record(snapshot, 0);
@@ -152,12 +152,12 @@ TEST_CASE("Packed record: behind a good checksum it is refused, or added as Rank
       merge_into(record, unpack(good));
       const std::string merged = merge_records(other, good);
       if (record.wall.ranks < 1000) { REQUIRE(unpack(merged).paths.size() == record.paths.size()); }
-    } catch (const takt::Error&) {  // that is as good
+    } catch (const takt::Error&) {  // an error is acceptable
     }
   }
 }
 
-TEST_CASE("Packed record: paths that are not in order are refused") {
+TEST_CASE("Packed record: refuses unsorted paths") {
   Snapshot one;
   add_path(one, "a");
   add_path(one, "b");

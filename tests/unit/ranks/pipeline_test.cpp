@@ -27,7 +27,7 @@ using takt_test::StageTimes;
 
 namespace {
 
-/// Ranks of a job, so many a stage, each in the groups "stage" and "data".
+/// Returns the ranks of a job with `ranks_a_stage` ranks per stage, each in the groups "stage" and "data".
 std::vector<Snapshot> ranks_of(std::size_t stages, std::size_t ranks_a_stage, const std::string& micro_batches) {
   std::vector<Snapshot> ranks;
   for (std::size_t rank = 0; rank < stages * ranks_a_stage; ++rank) {
@@ -49,7 +49,7 @@ Pipeline pipeline_among(const StepTimes& times, const std::vector<Snapshot>& ran
 
 constexpr std::size_t kNobody = ~std::size_t{0};
 
-/// 60 steps of the schedule 1F1B; `slow` takes 30 % longer for its work. With noise of 1 % steps are longer, too.
+/// Simulates 60 steps of the schedule 1F1B; the rank `slow` takes 30 % longer. Noise of 1 % lengthens steps.
 StepTimes run_1f1b(const std::vector<StageTimes>& stages, std::size_t micro_batches, const std::vector<Snapshot>& ranks,
                    bool noise = false, std::size_t slow = kNobody) {
   constexpr std::size_t kSteps = 60;
@@ -72,7 +72,7 @@ StepTimes run_1f1b(const std::vector<StageTimes>& stages, std::size_t micro_batc
   return times;
 }
 
-/// As if nobody had told a group.
+/// Removes all groups.
 StepTimes without_groups(const StepTimes& times) {
   std::vector<JobRank> who = times.ranks();
   for (JobRank& each : who) { each.group.clear(); }
@@ -97,7 +97,7 @@ TEST_CASE("Groups: a label has all groups of a rank") {
   CHECK(group_label(run) == "stage 2, tensor 0");
 }
 
-TEST_CASE("Groups: a stage with more work is not slow, and a slow rank of a stage is named beside it") {
+TEST_CASE("Groups: a stage with more work is not slow, but a slow rank inside a stage is named") {
   const std::vector<StageTimes> stages = {{1000, 2000}, {2000, 4000}};
   const std::vector<Snapshot> ranks = ranks_of(2, 4, "");
   for (const RankVerdict& each : verdicts_of(run_1f1b(stages, 8, ranks, true))) {
@@ -114,7 +114,7 @@ TEST_CASE("Groups: a stage with more work is not slow, and a slow rank of a stag
   CHECK(without[0].state != RanksAre::alike);
 }
 
-TEST_CASE("Pipeline: each stage of an even 1F1B schedule waits what is ideal") {
+TEST_CASE("Pipeline: each stage of a balanced 1F1B schedule waits for the ideal time") {
   const std::vector<Snapshot> ranks = ranks_of(4, 2, "8");
   const Pipeline pipeline = pipeline_among(run_1f1b(std::vector<StageTimes>(4, {1000, 2000}), 8, ranks), ranks);
   REQUIRE(pipeline.stages.size() == 4);
@@ -127,7 +127,7 @@ TEST_CASE("Pipeline: each stage of an even 1F1B schedule waits what is ideal") {
   }
 }
 
-TEST_CASE("Pipeline: stages beside a longer one wait more than what is ideal, and that one less") {
+TEST_CASE("Pipeline: the longest stage waits less than ideal and the others more") {
   const std::vector<Snapshot> ranks = ranks_of(3, 1, "300");
   const Pipeline pipeline = pipeline_among(run_1f1b({{1000, 2000}, {1500, 3000}, {1000, 2000}}, 300, ranks), ranks);
   REQUIRE(pipeline.stages.size() == 3);
@@ -136,7 +136,7 @@ TEST_CASE("Pipeline: stages beside a longer one wait more than what is ideal, an
   CHECK(pipeline.stages[1].share < 0.01);
 }
 
-TEST_CASE("Pipeline: without the same micro-batches on all ranks, or without stages, nothing is ideal") {
+TEST_CASE("Pipeline: there is no ideal without stages or without equal micro-batches on all ranks") {
   const std::vector<StageTimes> even(2, {1000, 1000});
   for (const char* text : {"", "0", "-4", "4.5", "four", "4 ", "1000001", "99999999999999999999"}) {
     const std::vector<Snapshot> ranks = ranks_of(2, 1, text);

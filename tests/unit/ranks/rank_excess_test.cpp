@@ -25,8 +25,8 @@ using takt::detail::window_medians;
 
 namespace {
 
-/// 40 steps, each of which takes a rank so many us; nobody waits. \param scatter in us, by turns more and less, in a
-/// rhythm that no window has.
+/// Returns the excesses over 40 steps in which each rank takes the given us and never waits. \param scatter in us,
+/// alternating with a period that no window has.
 std::vector<RankExcess> excesses(const std::vector<double>& busy_us, double scatter = 0) {
   StepTimes times(std::vector<JobRank>(busy_us.size()), {{"Work", takt::Kind::compute}}, 40);
   for (std::size_t rank = 0; rank < busy_us.size(); ++rank) {
@@ -42,7 +42,7 @@ std::vector<RankExcess> excesses(const std::vector<double>& busy_us, double scat
 
 }  // namespace
 
-TEST_CASE("Rank excess: medians") {
+TEST_CASE("Rank excess: computes medians") {
   CHECK(median({}) == 0);
   CHECK(median({3, 1, 2}) == 2);
   CHECK(median({4, 1, 3, 2}) == 2.5);
@@ -53,7 +53,7 @@ TEST_CASE("Rank excess: medians") {
   CHECK(medians_of_others({4, 1, 2, 8}) == std::vector<double>{2, 4, 4, 2});
 }
 
-TEST_CASE("Rank excess: windows hold each step once") {
+TEST_CASE("Rank excess: windows contain each step once") {
   for (const std::size_t steps : {30U, 37U, 60U, 1001U}) {
     std::size_t next = 0;
     for (std::size_t window = 0; window < takt::detail::kStepWindows; ++window) {
@@ -72,7 +72,7 @@ TEST_CASE("Rank excess: windows hold each step once") {
   CHECK(std::count(distances.begin(), distances.end(), 0.0) == 29);
 }
 
-TEST_CASE("Rank excess: it is that over the median of the others") {
+TEST_CASE("Rank excess: is the excess over the median of the others") {
   const std::vector<RankExcess> found = excesses({1000, 1100, 1200});
   CHECK(found[0].mean == Approx(1000.0 / 1150 - 1));
   CHECK(found[1].mean == Approx(0).margin(1e-12));
@@ -84,13 +84,13 @@ TEST_CASE("Rank excess: it is that over the median of the others") {
   CHECK_FALSE(found[0].slow);
 }
 
-TEST_CASE("Rank excess: up to 3 % nobody is slow") {
+TEST_CASE("Rank excess: up to 3 % no rank is slow") {
   CHECK_FALSE(excesses({1029, 1000, 1000})[0].slow);
   CHECK(excesses({1031, 1000, 1000})[0].slow);
 }
 
-TEST_CASE("Rank excess: nobody is slow within six standard errors") {
-  // The sine moves windows by +/- 0.7 of the scatter: a standard error of 0.24 of it.
+TEST_CASE("Rank excess: within six standard errors no rank is slow") {
+  // The sine moves windows by +/- 0.7 of the scatter, which gives a standard error of 0.24 of it.
   const RankExcess narrow = excesses({1100, 1000, 1000}, 55)[0];
   const RankExcess wide = excesses({1100, 1000, 1000}, 90)[0];
   CHECK(narrow.mean == Approx(0.1).margin(0.01));
@@ -102,8 +102,8 @@ TEST_CASE("Rank excess: nobody is slow within six standard errors") {
   CHECK_FALSE(wide.slow);
 }
 
-TEST_CASE("Rank excess: from eight ranks on it is held against how others differ") {
-  // The others lie 2 % above and below their middle: 4 x 1.4826 x MAD is about 12 %.
+TEST_CASE("Rank excess: from eight ranks on the threshold depends on the scatter of the others") {
+  // The others are 2 % above and below their median: 4 x 1.4826 x MAD is about 12 %.
   const std::vector<double> seven = {1100, 980, 1020, 980, 1020, 980, 1020};
   CHECK(excesses(seven)[0].slow);
   std::vector<double> eight = seven;
@@ -115,7 +115,7 @@ TEST_CASE("Rank excess: from eight ranks on it is held against how others differ
   CHECK(excesses(eight)[0].slow);
 }
 
-TEST_CASE("Rank excess: ranks that took no time have none") {
+TEST_CASE("Rank excess: ranks without time have none") {
   const std::vector<RankExcess> found = excesses({0, 0});
   CHECK(found[0].mean == 0);
   CHECK_FALSE(found[0].slow);

@@ -26,7 +26,7 @@ std::vector<std::int64_t> numbers_of(const StepTimes& times) {
 
 }  // namespace
 
-TEST_CASE("Rank heat: a slow rank stands out in each column, by what it is slower") {
+TEST_CASE("Rank heat: a slow rank stands out in each column by its excess") {
   SimulatedJob job;
   job.ranks = 8;
   job.steps = 1000;
@@ -51,7 +51,7 @@ TEST_CASE("Rank heat: a slow rank stands out in each column, by what it is slowe
   }
 }
 
-TEST_CASE("Rank heat: of very many ranks neighbours share a row, which shows the one farthest off") {
+TEST_CASE("Rank heat: with very many ranks neighbours share a row, which shows the largest deviation") {
   std::vector<takt::detail::JobRank> ranks;
   for (std::uint32_t rank = 0; rank < 1000; ++rank) { ranks.push_back({rank, "", ""}); }
   StepTimes times(std::move(ranks), {}, 2000);
@@ -67,7 +67,7 @@ TEST_CASE("Rank heat: of very many ranks neighbours share a row, which shows the
   for (std::size_t row = 0; row < 250; ++row) { CHECK(heat.cells[row * columns] == (row == 514 / 4 ? 500 : 0)); }
 }
 
-TEST_CASE("Rank heat: ranks are beside those of their group") {
+TEST_CASE("Rank heat: compares ranks within their group") {
   StepTimes times({{0, "", "stage 0"}, {1, "", "stage 0"}, {2, "", "stage 1"}, {3, "", "stage 1"}}, {}, 10);
   for (std::size_t step = 0; step < 10; ++step) {
     times.step_ns(0, step) = times.step_ns(1, step) = 100;
@@ -77,9 +77,9 @@ TEST_CASE("Rank heat: ranks are beside those of their group") {
   CHECK(std::all_of(heat.cells.begin(), heat.cells.end(), [](int each) { return each == 0; }));
 }
 
-TEST_CASE("Rank heat: nothing to compare") {
+TEST_CASE("Rank heat: is empty without data to compare") {
   CHECK(heat_of(StepTimes({{0, "", ""}}, {}, 5), {0, 1, 2, 3, 4}).cells.empty());
   CHECK(heat_of(StepTimes({{0, "", ""}, {1, "", ""}}, {}, 0), {}).cells.empty());
-  const RankHeat idle = heat_of(StepTimes({{0, "", ""}, {1, "", ""}}, {}, 1), {7});  // whose steps take no time
+  const RankHeat idle = heat_of(StepTimes({{0, "", ""}, {1, "", ""}}, {}, 1), {7});  // with steps of zero time
   CHECK(idle.cells == std::vector<int>{0, 0});
 }

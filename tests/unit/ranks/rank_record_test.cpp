@@ -46,7 +46,7 @@ std::vector<RankPathName> simulated_names() {
   return names;
 }
 
-/// What one path of one rank took: always the same for the same rank, so that ranks need not be kept.
+/// Time of one path on one rank: a fixed function of the rank, so that ranks need not be stored.
 struct SimulatedPath {
   bool present = false;
   Summary host;
@@ -71,7 +71,7 @@ void add_simulated(RankRecord& record, std::uint32_t rank, const std::vector<Ran
   }
 }
 
-/// Of the ranks that stand in [begin, end), joined by a tree of random shape.
+/// Joins the ranks at [begin, end) in a tree of random shape.
 RankRecord by_tree(const std::vector<std::uint32_t>& ranks, std::size_t begin, std::size_t end, Random& random,
                    const std::vector<RankPathName>& names) {
   RankRecord record;
@@ -97,7 +97,7 @@ RankRecord sample_record() {
   return record;
 }
 
-/// The checksum made good again, so that what else is wrong is looked at.
+/// Recomputes the checksum, so that other errors are checked.
 std::string resealed(std::string bytes) {
   takt::detail::store(bytes.data() + 16, std::uint64_t{bytes.size() - 24});
   const std::uint32_t started = takt::detail::crc32c(std::string_view(bytes).substr(8, 4));
@@ -107,7 +107,7 @@ std::string resealed(std::string bytes) {
 
 }  // namespace
 
-TEST_CASE("Rank record: the totals of four ranks, by hand") {
+TEST_CASE("Rank record: totals of four ranks match those computed by hand") {
   RankSpread spread;
   for (const auto& [rank, ns] : {std::pair{0U, 10'000U}, {1U, 30'000U}, {2U, 10'000U}, {3U, 30'000U}}) {
     add_rank(spread, rank, ns);
@@ -124,7 +124,7 @@ TEST_CASE("Rank record: the totals of four ranks, by hand") {
   CHECK(spread.totals_us.count(30) == 2);
 }
 
-TEST_CASE("Rank record: the lower of two equal ranks is told in either order") {
+TEST_CASE("Rank record: names the lower of two equal ranks in either order") {
   RankSpread up;
   RankSpread down;
   RankSpread later;
@@ -138,7 +138,7 @@ TEST_CASE("Rank record: the lower of two equal ranks is told in either order") {
   }
 }
 
-TEST_CASE("Rank record: one without ranks changes nothing, and has no rank") {
+TEST_CASE("Rank record: an empty one changes nothing and has no rank") {
   RankSpread spread;
   CHECK(spread.max.rank == RankTotal::kNobody);
   CHECK(spread.mean_ns() == 0);
@@ -155,7 +155,7 @@ TEST_CASE("Rank record: one without ranks changes nothing, and has no rank") {
   CHECK((pack(empty) == before));
 }
 
-TEST_CASE("Rank record: 100 000 ranks of a week each are summed exactly") {
+TEST_CASE("Rank record: sums 100 000 ranks of a week each exactly") {
   constexpr std::uint64_t kWeekNs = std::uint64_t{7} * 86'400 * 1'000'000'000;
   RankSpread half;
   for (std::uint32_t rank = 0; rank < 50'000; ++rank) { add_rank(half, rank, kWeekNs); }
@@ -165,8 +165,8 @@ TEST_CASE("Rank record: 100 000 ranks of a week each are summed exactly") {
   Wide sum = 0;
   for (std::uint32_t rank = 0; rank < 100'000; ++rank) { sum += kWeekNs + (rank < 50'000 ? 0 : rank); }
   CHECK(half.sum_ns == sum);
-  CHECK(half.sum_ns > ~std::uint64_t{0});  // 64 bits would not hold it
-  // A week has a bucket of its own: the histogram's end is far beyond.
+  CHECK(half.sum_ns > ~std::uint64_t{0});  // 64 bits would overflow
+  // A week has its own bucket, far below the histogram's end.
   CHECK(static_cast<double>(half.totals_us.percentile_ns(0.5)) == Approx(kWeekNs / 1000.0).epsilon(0.008));
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("Rank record: any order and any tree give the same bits") {
     for (std::size_t at = order.size(); at > 1; --at) { std::swap(order[at - 1], order[random.below(at)]); }
     REQUIRE((pack(by_tree(order, 0, order.size(), random, names)) == expected));
   }
-  // And they are the right ones: path 4, which has stream spans, added up here.
+  // The bits are correct: path 4, which has stream spans, is summed here.
   RankSpread path;
   std::uint64_t present = 0;
   Wide total = 0;
@@ -208,7 +208,7 @@ TEST_CASE("Rank record: any order and any tree give the same bits") {
   CHECK(in_turn.wall.ranks == order.size());
 }
 
-TEST_CASE("Rank record: what is packed comes back") {
+TEST_CASE("Rank record: packing restores everything") {
   RankRecord record = sample_record();
   add_path(record, 2, {"a/b", std::string("nul\0nul", 7), ""}, Kind::wait, Summary(), Summary());
   const std::string bytes = pack(record);
@@ -224,14 +224,14 @@ TEST_CASE("Rank record: what is packed comes back") {
   CHECK(after.host.sum_of_squares() == before.host.sum_of_squares());
   CHECK(after.host.percentile_ns(0.5) == before.host.percentile_ns(0.5));
   CHECK(after.host_totals.stdev_ns() == before.host_totals.stdev_ns());
-  // What came back goes on like what was never packed.
+  // A restored record continues like one that was never packed.
   RankRecord more = back;
   merge_into(more, back);
   merge_into(record, unpack(bytes));
   CHECK((pack(more) == pack(record)));
 }
 
-TEST_CASE("Rank record: bytes that are cut off, too many or flipped are refused") {
+TEST_CASE("Rank record: refuses bytes that are cut off, too many or flipped") {
   const std::string bytes = pack(sample_record());
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     REQUIRE_THROWS_AS(unpack(std::string_view(bytes).substr(0, length)), takt::Error);
@@ -249,18 +249,18 @@ TEST_CASE("Rank record: bytes that are cut off, too many or flipped are refused"
   CHECK_THROWS_WITH(unpack(other), takt_test::containing("36 bytes"));
 }
 
-TEST_CASE("Rank record: a newer version is refused with what to do") {
+TEST_CASE("Rank record: refuses a newer version and names the remedy") {
   std::string bytes = pack(sample_record());
   bytes[8] = 7;
   CHECK_THROWS_WITH(unpack(resealed(bytes)), takt_test::containing("version 7"));
   CHECK_THROWS_WITH(unpack(resealed(bytes)), takt_test::containing("up to 1"));
 }
 
-TEST_CASE("Rank record: values that cannot be are refused behind a good checksum") {
+TEST_CASE("Rank record: refuses impossible values even with a valid checksum") {
   const std::string bytes = pack(sample_record());
   CHECK_THROWS_WITH(unpack(resealed(bytes + "x")), takt_test::containing("values"));
   CHECK_THROWS_WITH(unpack(resealed(bytes.substr(0, bytes.size() - 3))), takt_test::containing("rank record: "));
-  // Any byte may be any other: it throws or makes a record, and stays inside its memory.
+  // Any changed byte gives an error or a record, without access outside its memory.
   Random random(takt_test::test_seed());
   for (int round = 0; round < takt_test::scaled(20'000); ++round) {
     std::string other = bytes;
@@ -268,12 +268,12 @@ TEST_CASE("Rank record: values that cannot be are refused behind a good checksum
     try {
       const RankRecord made = unpack(resealed(other));
       CHECK(unpack(pack(made)).paths.size() == made.paths.size());
-    } catch (const takt::Error&) {  // that is as good
+    } catch (const takt::Error&) {  // an error is acceptable
     }
   }
 }
 
-TEST_CASE("Rank record: of a snapshot, place by place") {
+TEST_CASE("Rank record: takes every path of a snapshot") {
   takt::Snapshot snapshot = takt_test::sample_snapshot();
   snapshot.run.rank = 3;
   const RankRecord record = record_of(snapshot);
@@ -290,7 +290,7 @@ TEST_CASE("Rank record: of a snapshot, place by place") {
   CHECK(record.paths.at({"Epoch", "Batch", "IO"}).device_totals.ranks == 0);
 }
 
-TEST_CASE("Rank record: places that differ in their kind alone are one path") {
+TEST_CASE("Rank record: paths that differ only in their kind are one") {
   takt::Snapshot snapshot = takt_test::sample_snapshot();
   takt::PathStats twin = snapshot.paths[0];
   twin.kind = Kind::wait;
@@ -304,7 +304,7 @@ TEST_CASE("Rank record: places that differ in their kind alone are one path") {
   CHECK(path.host_totals.max.ns == 2 * twin.host.total_ns());
 }
 
-TEST_CASE("Rank record: the journal of a rank gives the record that the rank itself would have given") {
+TEST_CASE("Rank record: a rank's journal gives the same record as the rank itself") {
   const takt_test::Scratch scratch;
   takt::Snapshot snapshot = takt_test::sample_snapshot();
   snapshot.run.rank = 5;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What ranks are compared by, as bytes.
+// The data that ranks are compared by, as bytes.
 #include <takt/error.hpp>
 
 #include "ranks/gathered_ranks.hpp"
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t kRankStepsBytesUs = 1000;
 
-/// Epoch > Batch > Forward, Comm and on a stream; and Validation, which is another series.
+/// Returns Epoch > Batch > Forward, Comm and a stream; and Validation, which is another series.
 Snapshot rank_steps_bytes_some_rank() {
   Snapshot snapshot;
   add_thread(snapshot, "main");
@@ -50,7 +50,7 @@ Snapshot rank_steps_bytes_some_rank() {
   return snapshot;
 }
 
-/// Steps as they are: alike, with noise; now and then with other regions.
+/// Adds realistic steps: similar, with noise, and sometimes with other regions.
 void add_steps(Snapshot& snapshot, std::int64_t steps) {
   Random random(5);
   const auto noise = [&random] { return static_cast<std::int64_t>(random.below(20)) * kRankStepsBytesUs; };
@@ -73,7 +73,7 @@ RankSteps rank_steps_bytes_steps_of(const Snapshot& snapshot, std::size_t max = 
 
 }  // namespace
 
-TEST_CASE("Steps as bytes: what comes back is the same, and takes about three bytes a value") {
+TEST_CASE("Steps as bytes: are restored exactly and take about three bytes per value") {
   Snapshot snapshot = rank_steps_bytes_some_rank();
   add_steps(snapshot, 3000);
   for (const std::size_t max : {std::size_t{100'000}, std::size_t{1000}, std::size_t{1}}) {
@@ -101,7 +101,7 @@ TEST_CASE("Steps as bytes: what comes back is the same, and takes about three by
   CHECK(unpack_steps(pack(RankSteps())).main_batches() == nullptr);
 }
 
-TEST_CASE("Steps as bytes: any numbers come back") {
+TEST_CASE("Steps as bytes: restore any numbers") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   Snapshot snapshot = rank_steps_bytes_some_rank();
   for (const std::int64_t number :
@@ -118,7 +118,7 @@ TEST_CASE("Steps as bytes: any numbers come back") {
   CHECK(again.main_batches()->steps.rbegin()->second.ns == static_cast<std::uint64_t>(kMax));
 }
 
-TEST_CASE("Steps as bytes: what is cut off or something else is refused, or read") {
+TEST_CASE("Steps as bytes: truncated or foreign bytes are refused or read") {
   Snapshot snapshot = rank_steps_bytes_some_rank();
   add_steps(snapshot, 40);
   const std::string bytes = pack(rank_steps_bytes_steps_of(snapshot));
@@ -133,13 +133,13 @@ TEST_CASE("Steps as bytes: what is cut off or something else is refused, or read
       try {
         const RankSteps read = unpack_steps(changed);
         CHECK(read.series().size() < 1000);
-      } catch (const takt::Error&) {  // that is as good
+      } catch (const takt::Error&) {  // an error is acceptable
       }
     }
   }
 }
 
-TEST_CASE("A rank as bytes: who it is, its rates and its steps come back") {
+TEST_CASE("A rank as bytes: restores identity, rates and steps") {
   Snapshot snapshot = rank_steps_bytes_some_rank();
   add_steps(snapshot, 100);
   snapshot.series[0].throughput.steps = 80;
@@ -169,7 +169,7 @@ TEST_CASE("A rank as bytes: who it is, its rates and its steps come back") {
   CHECK_THROWS_AS(unpack_rank(bytes + "x"), takt::Error);
 }
 
-TEST_CASE("Steps: what all ranks keep together is bounded, however many they are") {
+TEST_CASE("Steps: the data of all ranks together is bounded for any number of ranks") {
   CHECK(values_of_a_rank(0) == 65'536);
   CHECK(values_of_a_rank(1) == 65'536);
   CHECK(values_of_a_rank(128) == 65'536);

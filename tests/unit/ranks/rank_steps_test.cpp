@@ -22,7 +22,7 @@ constexpr std::uint32_t kBatch = 1;
 constexpr std::uint32_t kForward = 2;
 constexpr std::uint32_t kRankStepsComm = 3;
 
-/// Epoch > Batch > Forward > Comm, and no rows.
+/// Returns Epoch > Batch > Forward > Comm without rows.
 Snapshot rank_steps_some_rank() {
   Snapshot snapshot;
   add_thread(snapshot, "main");
@@ -34,7 +34,7 @@ Snapshot rank_steps_some_rank() {
   return snapshot;
 }
 
-/// A step of 900 ns, 700 of them in Forward, of which 300 in Comm.
+/// Adds a step of 900 ns, with 700 ns in Forward, of which 300 ns are in Comm.
 takt::Row& rank_steps_add_step(Snapshot& snapshot, std::int64_t number, std::uint32_t series = 0) {
   takt::Row& row = add_row(snapshot, series, 0);
   row.step = number;
@@ -56,7 +56,7 @@ std::vector<std::int64_t> kept(const RankSteps& steps) {
 
 }  // namespace
 
-TEST_CASE("Rank steps: a region has what those inside it did not take") {
+TEST_CASE("Rank steps: a region has its time without that of inner regions") {
   Snapshot snapshot = rank_steps_some_rank();
   rank_steps_add_step(snapshot, 5).cells.push_back({takt::kNoIndex, 2, 50});
   const RankSteps steps = rank_steps_steps_of(snapshot);
@@ -75,7 +75,7 @@ TEST_CASE("Rank steps: a region has what those inside it did not take") {
   CHECK(times.busy_ns(0, 0) == 600);
 }
 
-TEST_CASE("Rank steps: warm-up is left out, and the first of equal numbers counts") {
+TEST_CASE("Rank steps: exclude warm-up and use the first of equal numbers") {
   Snapshot snapshot = rank_steps_some_rank();
   rank_steps_add_step(snapshot, 1).warmup = true;
   rank_steps_add_step(snapshot, 2);
@@ -85,7 +85,7 @@ TEST_CASE("Rank steps: warm-up is left out, and the first of equal numbers count
   CHECK(steps.main_batches()->steps.at(2).ns == 900);
 }
 
-TEST_CASE("Rank steps: of many every rank keeps the same ones, whatever the numbers have in common") {
+TEST_CASE("Rank steps: every rank keeps the same of many steps for any pattern of numbers") {
   for (const std::int64_t stride : {1, 2, 1000, 1 << 20}) {
     Snapshot one = rank_steps_some_rank();
     Snapshot other = rank_steps_some_rank();
@@ -107,7 +107,7 @@ TEST_CASE("Rank steps: of many every rank keeps the same ones, whatever the numb
   }
 }
 
-TEST_CASE("Rank steps: the series with most rows is compared, at one place for all ranks") {
+TEST_CASE("Rank steps: compare the series with most rows, at one path for all ranks") {
   Snapshot two = rank_steps_some_rank();
   add_thread(two, "second");
   add_series(two, kBatch, 1);
@@ -123,13 +123,13 @@ TEST_CASE("Rank steps: the series with most rows is compared, at one place for a
   CHECK(none.main_batches() == nullptr);
   const ComparedSteps compared = step_times_of({{{2, "", ""}, &none}, {{1, "", ""}, &others}, {{0, "", ""}, &steps}});
   REQUIRE(compared.times.ranks().size() == 1);
-  CHECK(compared.times.ranks()[0].number == 0);  // as many ranks are at the other place, with fewer steps
+  CHECK(compared.times.ranks()[0].number == 0);  // equally many ranks are at the other path, with fewer steps
   CHECK(compared.times.steps() == 10);
   CHECK(compared.left_out == 2);
   CHECK(step_times_of({}).times.ranks().empty());
 }
 
-TEST_CASE("Rank steps: regions are the same where their names are, though ranks met them in another order") {
+TEST_CASE("Rank steps: match regions by name even if ranks first used them in another order") {
   Snapshot one = rank_steps_some_rank();
   rank_steps_add_step(one, 1);
   Snapshot other = rank_steps_some_rank();
@@ -146,7 +146,7 @@ TEST_CASE("Rank steps: regions are the same where their names are, though ranks 
   CHECK(times.region_ns(2, 1, 0) == 20);
 }
 
-TEST_CASE("Rank steps: where the first rank has its steps elsewhere, the others are compared all the same") {
+TEST_CASE("Rank steps: compare the other ranks even if the first rank has its steps elsewhere") {
   Snapshot first = rank_steps_some_rank();
   first.paths[0].name = "Warmup";
   for (std::int64_t step = 0; step < 100; ++step) { rank_steps_add_step(first, step); }
@@ -161,7 +161,7 @@ TEST_CASE("Rank steps: where the first rank has its steps elsewhere, the others 
   CHECK(compared.left_out == 1);
 }
 
-TEST_CASE("Rank steps: a rank counts by its steps at the place of the others, though it has more elsewhere") {
+TEST_CASE("Rank steps: a rank counts with its steps at the common path, even if it has more elsewhere") {
   Snapshot usual = rank_steps_some_rank();
   for (std::int64_t step = 0; step < 40; ++step) { rank_steps_add_step(usual, step); }
   Snapshot both = usual;
@@ -176,7 +176,7 @@ TEST_CASE("Rank steps: a rank counts by its steps at the place of the others, th
   CHECK(compared.left_out == 0);
 }
 
-TEST_CASE("Rank steps: the bound is of values, so that a step of many regions counts for many") {
+TEST_CASE("Rank steps: the limit is on values, so a step with many regions counts as many") {
   Snapshot snapshot = rank_steps_some_rank();
   for (int region = 0; region < 400; ++region) { add_path(snapshot, "region " + std::to_string(region), kBatch); }
   const std::uint32_t second = add_series(snapshot, 0, 0);
@@ -196,13 +196,13 @@ TEST_CASE("Rank steps: the bound is of values, so that a step of many regions co
   }
   CHECK(values == steps.values());
   CHECK(values != 0);
-  const RankSteps none = rank_steps_steps_of(snapshot, 100);  // no single step has room
+  const RankSteps none = rank_steps_steps_of(snapshot, 100);  // not even one step fits
   CHECK(none.values() == 0);
   CHECK(none.stride() == RankSteps::kMaxStride);
   CHECK(none.main_batches()->rows == 32);
 }
 
-TEST_CASE("Rank steps: a comparison of more values than it may hold is of fewer steps, and says so") {
+TEST_CASE("Rank steps: a comparison beyond its limit of values uses fewer steps and reports that") {
   Snapshot snapshot = rank_steps_some_rank();
   for (std::int64_t step = 0; step < 1000; ++step) { rank_steps_add_step(snapshot, step); }
   const RankSteps steps = rank_steps_steps_of(snapshot);
@@ -213,7 +213,7 @@ TEST_CASE("Rank steps: a comparison of more values than it may hold is of fewer 
   CHECK(step_times_of({{{0, "", ""}, &steps}}, 2).times.steps() == 0);
 }
 
-TEST_CASE("Rank steps: regions of one name and another kind are two") {
+TEST_CASE("Rank steps: regions of one name and different kinds are two") {
   Snapshot one = rank_steps_some_rank();
   rank_steps_add_step(one, 1);
   Snapshot other = one;
@@ -226,7 +226,7 @@ TEST_CASE("Rank steps: regions of one name and another kind are two") {
   CHECK(times.busy_ns(1, 0) == 200);
 }
 
-TEST_CASE("Rank steps: times of a journal that cannot be stay at their most") {
+TEST_CASE("Rank steps: impossible times in a journal saturate") {
   constexpr std::int64_t kMax = INT64_MAX;
   Snapshot snapshot = rank_steps_some_rank();
   rank_steps_add_step(snapshot, 1).cells = {

@@ -36,7 +36,8 @@ namespace {
 
 constexpr std::uint64_t kVerdictUs = 1000;
 
-/// Four ranks on two hosts with 5.5 ms of work each a step: rank 2 is 20.3 ms longer in Backward, but for two steps.
+/// Returns four ranks on two hosts with 5.5 ms of work per step. Rank 2 takes 20.3 ms longer in Backward, except in two
+/// steps.
 StepTimes by_hand() {
   StepTimes times({{0, "n0122", ""}, {1, "n0122", ""}, {2, "n0123", ""}, {3, "n0124", ""}},
                   {{"Forward", Kind::compute}, {"Backward", Kind::compute}, {"Comm", Kind::comm}}, 60);
@@ -61,15 +62,15 @@ double evidence(const RankVerdict& verdict, const std::string& name) {
   return 0;
 }
 
-/// The one verdict of a job without groups.
+/// Returns the only verdict of a job without groups.
 RankVerdict only_verdict(const StepTimes& times) {
   const std::vector<RankVerdict> verdicts = verdicts_of(times);
   REQUIRE(verdicts.size() == 1);
   return verdicts.front();
 }
 
-/// Two stages of four ranks each, with a fifth rank of its own; the first stage has half as much work again. \param
-/// slow: a rank whose work takes a quarter longer.
+/// Returns two stages of four ranks each; the first stage has half as much work again.
+/// \param slow rank whose work takes a quarter longer.
 StepTimes pipeline(bool grouped, int slow = -1) {
   constexpr std::size_t kReplicas = 4;
   constexpr std::size_t kMicroBatches = 8;
@@ -107,7 +108,7 @@ int repeats() {
 
 }  // namespace
 
-TEST_CASE("Verdict: the slow rank, its region and its cost, by hand") {
+TEST_CASE("Verdict: the slow rank, its region and its cost match those computed by hand") {
   const RankVerdict verdict = only_verdict(by_hand());
   CHECK(verdict.state == RanksAre::slowed);
   CHECK(verdict.finding.what == "slow_rank");
@@ -124,7 +125,7 @@ TEST_CASE("Verdict: the slow rank, its region and its cost, by hand") {
   CHECK(evidence(verdict, "steps") == 60);
 }
 
-TEST_CASE("Verdict: a rank that is longer in Comm alone makes nobody wait") {
+TEST_CASE("Verdict: a rank that is longer only in Comm makes no rank wait") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) {
     times.region_ns(1, 2, step) = 3'500 * kVerdictUs;
@@ -139,7 +140,7 @@ TEST_CASE("Verdict: a rank that is longer in Comm alone makes nobody wait") {
   CHECK_FALSE(verdict.finding.cost);
 }
 
-TEST_CASE("Verdict: a rank that is faster than the others is not named") {
+TEST_CASE("Verdict: does not name a rank that is faster than the others") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) {
     times.region_ns(1, 2, step) = 500 * kVerdictUs;
@@ -148,7 +149,7 @@ TEST_CASE("Verdict: a rank that is faster than the others is not named") {
   CHECK(only_verdict(times).state == RanksAre::alike);
 }
 
-TEST_CASE("Verdict: time outside all regions is told as such") {
+TEST_CASE("Verdict: reports time outside all regions as such") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 3'500 * kVerdictUs; }
   const RankVerdict verdict = only_verdict(times);
@@ -157,7 +158,7 @@ TEST_CASE("Verdict: time outside all regions is told as such") {
   CHECK(mentions(verdict.finding.sentence, {"outside regions", "20.3 ms"}));
 }
 
-TEST_CASE("Verdict: what is longest outside regions is not laid upon a region that is a little longer") {
+TEST_CASE("Verdict: does not attribute time outside regions to a slightly longer region") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 4'500 * kVerdictUs; }
   const RankVerdict verdict = only_verdict(times);
@@ -165,10 +166,10 @@ TEST_CASE("Verdict: what is longest outside regions is not laid upon a region th
   CHECK(verdict.slowdown.region.empty());
 }
 
-TEST_CASE("Verdict: work is where a rank is slow, and waiting is where others wait") {
+TEST_CASE("Verdict: a rank's excess is its work, and other ranks' excess is waiting") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) {
-    times.step_ns(2, step) += 50'000 * kVerdictUs;  // rank 2 is longer in Comm by most, and the others in Forward
+    times.step_ns(2, step) += 50'000 * kVerdictUs;  // rank 2 is longest in Comm, and the others in Forward
     times.region_ns(2, 2, step) += 50'000 * kVerdictUs;
     for (const std::size_t other : {0U, 1U, 3U}) {
       times.step_ns(other, step) += 2'000 * kVerdictUs;
@@ -181,7 +182,7 @@ TEST_CASE("Verdict: work is where a rank is slow, and waiting is where others wa
   CHECK(verdict.slowdown.others_wait_in.empty());
 }
 
-TEST_CASE("Verdict: names from elsewhere command no terminal") {
+TEST_CASE("Verdict: names from other ranks cannot control the terminal") {
   StepTimes sample = by_hand();
   std::vector<JobRank> ranks = sample.ranks();
   ranks[2].host = "n\x1b[31m";
@@ -197,7 +198,7 @@ TEST_CASE("Verdict: names from elsewhere command no terminal") {
   CHECK(mentions(only_verdict(times).finding.sentence, {"rank 2", "n?[31m", "B?"}));
 }
 
-TEST_CASE("Verdict: the host is named if several of its ranks are slow") {
+TEST_CASE("Verdict: names the host if several of its ranks are slow") {
   SimulatedJob job;
   job.ranks = 16;
   job.ranks_per_host = 4;
@@ -207,10 +208,10 @@ TEST_CASE("Verdict: the host is named if several of its ranks are slow") {
   CHECK(verdict.finding.what == "slow_host");
   CHECK(verdict.slowdown.ranks == job.slow);
   CHECK(mentions(verdict.finding.sentence, {"node1", "4, 5, 6 and 7", "Backward"}));
-  CHECK(verdict.finding.cost->ns == Approx(60 * 20e6).epsilon(0.1));  // once, not once a rank
+  CHECK(verdict.finding.cost->ns == Approx(60 * 20e6).epsilon(0.1));  // once, not once per rank
 }
 
-TEST_CASE("Verdict: slow ranks of several hosts, or few of one host, are named themselves") {
+TEST_CASE("Verdict: names ranks if slow ones are on several hosts, or few on one host") {
   SimulatedJob job;
   job.ranks = 16;
   job.slower = 0.2;
@@ -221,13 +222,13 @@ TEST_CASE("Verdict: slow ranks of several hosts, or few of one host, are named t
   job.slow = {1, 2};  // of the eight on their host
   verdict = only_verdict(simulate(job, 1));
   CHECK(verdict.finding.what == "slow_ranks");
-  job.ranks = 3;  // there is no other host
+  job.ranks = 3;  // there is only one host
   job.slow = {1, 2};
   verdict = only_verdict(simulate(job, 1));
   CHECK(verdict.finding.what == "slow_ranks");
 }
 
-TEST_CASE("Verdict: ranks that take turns are no culprit's fault") {
+TEST_CASE("Verdict: blames no rank if slow ranks alternate") {
   SimulatedJob job;
   job.ranks = 4;
   job.bursts = job.shared_bursts = 0;
@@ -240,7 +241,7 @@ TEST_CASE("Verdict: ranks that take turns are no culprit's fault") {
   CHECK(evidence(verdict, "imbalance_of_noise") < 0.5 * verdict.imbalance.ns);
 }
 
-TEST_CASE("Verdict: what noise makes ranks wait is known beforehand") {
+TEST_CASE("Verdict: predicts the waiting caused by noise") {
   for (const std::size_t ranks : {2U, 4U, 16U, 64U}) {
     SimulatedJob job;
     job.ranks = ranks;
@@ -253,7 +254,7 @@ TEST_CASE("Verdict: what noise makes ranks wait is known beforehand") {
   }
 }
 
-TEST_CASE("Verdict: ranks that do the same are alike") {
+TEST_CASE("Verdict: equal ranks are alike") {
   SimulatedJob job;
   job.ranks = 4;
   job.bursts = 0;
@@ -262,8 +263,9 @@ TEST_CASE("Verdict: ranks that do the same are alike") {
   CHECK(mentions(verdict.finding.sentence, {"60"}));
 }
 
-/// Three ranks whose all-reduce is inside Backward: rank 1 computes 6 ms longer in Forward, and the others wait for it.
-/// \param told the all-reduce has a region.
+/// Returns three ranks whose all-reduce is inside Backward: rank 1 computes 6 ms longer in Forward, and the others wait
+/// for it.
+/// \param reported the all-reduce has a region.
 StepTimes data_parallel(bool reported) {
   StepTimes times({{0, "n0", ""}, {1, "n0", ""}, {2, "n0", ""}},
                   {{"Forward", Kind::compute}, {"Backward", Kind::compute}, {"Comm", Kind::comm}}, 60);
@@ -284,7 +286,7 @@ StepTimes data_parallel(bool reported) {
   return times;
 }
 
-TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps of one length") {
+TEST_CASE("Verdict: gives no result for steps of equal length if no region contains the waiting") {
   const RankVerdict reported = only_verdict(data_parallel(true));
   CHECK(reported.slowdown.ranks == std::vector<std::size_t>{1});
   CHECK(mentions(reported.finding.sentence, {"rank 1", "wait", "Forward"}));
@@ -295,7 +297,7 @@ TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps o
   CHECK(verdict.finding.what == "waits_untold");
   CHECK(mentions(verdict.finding.sentence, {"unknown", "takt::Comm"}));
   CHECK_FALSE(takt::detail::efficiency_of(times));
-  // A region of another wait tells nothing of this one: what each rank takes differs, but for as long.
+  // A region of another wait says nothing about this one: ranks differ, but in equal total time.
   for (std::size_t step = 0; step < times.steps(); ++step) {
     for (std::size_t rank = 0; rank < 3; ++rank) {
       times.region_ns(2, rank, step) = 100 * kVerdictUs;
@@ -309,7 +311,7 @@ TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps o
   CHECK_FALSE(takt::detail::efficiency_of(times));
 }
 
-TEST_CASE("Verdict: a rank beside others that are busy with nothing is named") {
+TEST_CASE("Verdict: names a busy rank among idle ones") {
   StepTimes times({{0, "n0", ""}, {1, "n0", ""}, {2, "n0", ""}}, {{"Comm", Kind::comm}}, 60);
   for (std::size_t step = 0; step < 60; ++step) {
     for (std::size_t rank = 0; rank < 3; ++rank) {
@@ -324,7 +326,7 @@ TEST_CASE("Verdict: a rank beside others that are busy with nothing is named") {
   CHECK(mentions(idle.finding.sentence, {"not compared"}));
 }
 
-TEST_CASE("Verdict: ranks are compared with those of their group alone") {
+TEST_CASE("Verdict: compares ranks only within their group") {
   const RankVerdict together = only_verdict(pipeline(false));
   CHECK(together.slowdown.ranks == std::vector<std::size_t>{0, 1, 2, 3});  // the stage with more work
   for (const RankVerdict& each : verdicts_of(pipeline(true))) {
@@ -334,7 +336,7 @@ TEST_CASE("Verdict: ranks are compared with those of their group alone") {
   }
   const std::vector<RankVerdict> verdicts = verdicts_of(pipeline(true, 6));
   REQUIRE(verdicts.size() == 2);
-  CHECK(verdicts[0].slowdown.ranks == std::vector<std::size_t>{6});  // what costs stands first
+  CHECK(verdicts[0].slowdown.ranks == std::vector<std::size_t>{6});  // the costly one is first
   CHECK(verdicts[0].group == "stage 1");
   CHECK(mentions(verdicts[0].finding.sentence, {"rank 6", "node", "stage 1", "Compute", "Receive"}));
   CHECK(verdicts[1].state == RanksAre::alike);
@@ -342,7 +344,7 @@ TEST_CASE("Verdict: ranks are compared with those of their group alone") {
   CHECK(mentions(verdicts[1].finding.sentence, {"stage 0"}));
 }
 
-TEST_CASE("Verdict: one rank, or a few steps, are not compared") {
+TEST_CASE("Verdict: does not compare a single rank or a few steps") {
   SimulatedJob job;
   job.ranks = 1;
   CHECK(mentions(only_verdict(simulate(job, 1)).finding.sentence, {"rank 0"}));
@@ -357,13 +359,13 @@ TEST_CASE("Verdict: one rank, or a few steps, are not compared") {
   CHECK(only_verdict(simulate(job, 1)).state == RanksAre::slowed);
 }
 
-TEST_CASE("Verdict: the golden text holds one of each kind") {
+TEST_CASE("Verdict: the golden text has one verdict of each kind") {
   StepTimes no_region = by_hand();
   for (std::size_t step = 0; step < no_region.steps(); ++step) { no_region.region_ns(1, 2, step) = 3'500 * kVerdictUs; }
   std::string text;
   const auto add_to_text = [&text](const RankVerdict& verdict) {
     text += verdict.finding.sentence + "\n";
-    takt::Finding named = verdict.finding;  // the name of a group has a number of its own
+    takt::Finding named = verdict.finding;  // the group's name contains a number
     const std::size_t name = verdict.group.empty() ? std::string::npos : named.sentence.find(verdict.group);
     if (name != std::string::npos) { named.sentence.erase(name, verdict.group.size()); }
     CHECK(takt_test::numbers_without_evidence(named) == std::string());
@@ -395,16 +397,16 @@ TEST_CASE("Verdict: the golden text holds one of each kind") {
   check_golden("verdicts.txt", text);
 }
 
-// The truth of it. Always the same numbers, so that it cannot fail by chance.
+// Results against the truth. Always the same numbers, so that it cannot fail by chance.
 
-TEST_CASE("Verdict: a slow rank, its region and its cost are found among noise and bursts") {
+TEST_CASE("Verdict: finds a slow rank, its region and its cost among noise and bursts") {
   int runs = 0;
   int near = 0;
   int inside = 0;
   for (const std::size_t ranks : {2U, 4U, 16U, 64U}) {
     for (const auto& [slower, steps] : {std::pair{0.2, 60U}, {0.05, 1000U}}) {
       int named = 0;
-      int good = 0;  // costs
+      int good = 0;  // costs within 10 %, or inside their interval
       for (int round = 0; round < repeats(); ++round) {
         SimulatedJob job;
         job.ranks = ranks;
@@ -422,8 +424,8 @@ TEST_CASE("Verdict: a slow rank, its region and its cost are found among noise a
       INFO(ranks << " ranks, +" << 100 * slower << " % in " << steps << " steps: named " << named << ", cost " << good
                  << " of " << repeats());
       CHECK(100 * (repeats() - named) <= repeats());
-      // The noise of two ranks moves a cost of 20 % over 60 steps by 4.6 % of it: one of thirty is beyond 10 %. And
-      // intervals hold 95 %.
+      // The noise of two ranks moves a cost of 20 % over 60 steps by 4.6 % of it, so that one of thirty is beyond 10 %.
+      // Intervals cover 95 %.
       CHECK(good >= 0.88 * repeats());
       runs += slower == 0.2 ? repeats() : 0;
       (slower == 0.2 ? near : inside) += good;
@@ -433,7 +435,7 @@ TEST_CASE("Verdict: a slow rank, its region and its cost are found among noise a
   CHECK(inside >= 0.92 * runs);
 }
 
-TEST_CASE("Verdict: nobody is named where nobody is slow") {
+TEST_CASE("Verdict: names no rank if none is slow") {
   for (const std::size_t ranks : {2U, 4U, 16U, 64U}) {
     for (const std::size_t steps : {60U, 1000U}) {
       const int rounds = 5 * repeats();

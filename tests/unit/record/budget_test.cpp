@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What recording takes, in bytes of its budget: by paths and threads, and never by how often or how long. Each test
-// has a child
-// of its own, whose books are empty.
+// The memory that recording takes from its budget: it depends on paths and threads, never on the number or length of
+// calls. Each test runs in its own child with empty statistics.
 #include <takt/detail/memory.hpp>
 
 #include "process/process.hpp"
@@ -32,13 +31,13 @@ using takt_test::scaled;
 
 namespace {
 
-constexpr std::size_t kMaxOfPath = 12U << 10U;  // bytes on one thread, whatever ran there
+constexpr std::size_t kMaxOfPath = 12U << 10U;  // bytes on one thread, for any durations
 constexpr std::size_t kUsualOfPath = 4U << 10U;
 constexpr int kLengths = 2 * 48;
 
 takt::detail::MemoryBudget& budget() { return takt::detail::registry().shared().budget; }
 
-/// The result of `work` in a child that has recorded nothing yet.
+/// Returns the result of `work` in a child that has recorded nothing yet.
 template <class Work>
 std::string alone(const Work& work) {
   support::Child child([&work] {
@@ -50,16 +49,15 @@ std::string alone(const Work& work) {
   return result;
 }
 
-/// Durations of every length at one path: none that comes later takes another page. Twice, as neither warm-up nor the
-/// first
-/// call is in a histogram.
+/// Records durations of every length at one path, so that later ones need no further page. Twice, because histograms
+/// exclude warm-up and the first call.
 void record_every_length(const takt::Key& key) {
   for (int octave = 0; octave < kLengths; ++octave) {
     takt::record(key, std::chrono::nanoseconds(std::int64_t{1} << (octave % 48)));
   }
 }
 
-/// What `count` threads have taken that are there at the same time, each with two paths.
+/// Returns the bytes taken by `count` concurrent threads with two paths each.
 std::size_t bytes_of_threads(int count) {
   std::vector<std::promise<void>> recorded(static_cast<std::size_t>(count));
   std::promise<void> leave;
@@ -80,11 +78,11 @@ std::size_t bytes_of_threads(int count) {
   const std::size_t bytes = budget().used();
   leave.set_value();
   for (std::thread& thread : threads) { thread.join(); }
-  takt::snapshot();  // takes over what they have left, also where two of them ended at once
+  takt::snapshot();  // takes over their data, even if two ended at once
   return bytes;
 }
 
-/// Steps of 100 regions, until there were so many.
+/// Records steps of 100 regions until `done` reaches `count`.
 void regions_up_to(int count, int& done) {
   for (; done < count; done += 100) {
     const Scope batch(takt::Batch);
@@ -92,7 +90,7 @@ void regions_up_to(int count, int& done) {
   }
 }
 
-/// 71 paths below and with each outer key from `first` on; `work` at the inner ones, with their keys.
+/// Runs `work` with the inner keys of 71 paths, below and including each outer key from `first` on.
 template <class Work>
 void paths(int first, int last, const Work& work) {
   for (int outer = first; outer < last; ++outer) {
@@ -106,10 +104,10 @@ std::string text_of(bool held) { return held ? "yes " : "no "; }
 
 }  // namespace
 
-TEST_CASE("Memory: ten times as many regions take no byte more") {
+TEST_CASE("Memory: ten times as many regions take no further byte") {
   constexpr int regions = scaled(10'000'000);
   REQUIRE(alone([] {
-            record_every_length(takt::Batch);  // whose warm-up is over then
+            record_every_length(takt::Batch);  // warm-up is over
             {
               const Scope batch(takt::Batch);
               record_every_length(takt::Forward);
@@ -123,7 +121,7 @@ TEST_CASE("Memory: ten times as many regions take no byte more") {
           }) == std::to_string(regions) + " regions, 0 bytes more");
 }
 
-TEST_CASE("Memory: threads that come one after the other take as much as the first") {
+TEST_CASE("Memory: consecutive threads take as much as the first one") {
   constexpr int threads = scaled(1'000);
   REQUIRE(alone([] {
             bytes_of_threads(1);
@@ -134,7 +132,7 @@ TEST_CASE("Memory: threads that come one after the other take as much as the fir
           }) == std::to_string(threads) + " threads, 0 bytes more");
 }
 
-TEST_CASE("Memory: 64 threads at once take 64 times as much as one, and the 64 after them nothing") {
+TEST_CASE("Memory: 64 concurrent threads take 64 times as much as one, the next 64 nothing more") {
   REQUIRE(alone([] {
             const std::size_t before = budget().used();
             const std::size_t one = bytes_of_threads(1) - before;
@@ -145,7 +143,7 @@ TEST_CASE("Memory: 64 threads at once take 64 times as much as one, and the 64 a
           }) == "yes yes yes ");
 }
 
-TEST_CASE("Memory: threads for which nothing is left are not timed, their regions counted, and the bound holds") {
+TEST_CASE("Memory: threads beyond the limit are not timed, their regions are counted, and the limit holds") {
   REQUIRE(alone([] {
             const support::CaughtErrors errors;
             const std::size_t one = bytes_of_threads(1);
@@ -153,16 +151,16 @@ TEST_CASE("Memory: threads for which nothing is left are not timed, their region
             const std::size_t many = bytes_of_threads(64);
             const Snapshot snapshot = takt::snapshot();
             std::uint64_t calls = losses_of(snapshot, "threads_without_memory");
-            const bool some_without = calls > 0;  // how many is a matter of who comes first
+            const bool some_without = calls > 0;  // the number depends on the order of threads
             for (const takt::PathStats& each : snapshot.paths) { calls += each.host.n(); }
             return text_of(many <= 8 * one) + text_of(some_without) + std::to_string(calls) + " calls";
           }) == "yes yes " + std::to_string(65 * (2 * kLengths + 1)) + " calls");
 }
 
-TEST_CASE("Memory: 4 096 paths take 4 kB each where each ran once, and further ones nothing") {
+TEST_CASE("Memory: 4 096 paths called once take 4 kB each, and further ones nothing") {
   REQUIRE(alone([] {
             const auto once = [](const takt::Key& key) { const Scope region(key); };
-            paths(0, 60, once);  // 60 x 71, so that the last ones have no place
+            paths(0, 60, once);  // 60 x 71, so that the last ones have no space
             const std::size_t full = budget().used();
             record_every_length(takt::key("one of those without a place"));
             const std::size_t before = budget().used();
@@ -172,7 +170,7 @@ TEST_CASE("Memory: 4 096 paths take 4 kB each where each ran once, and further o
           }) == "4096 paths, yes 0 bytes more");
 }
 
-TEST_CASE("Memory: a path takes at most 12 kB, and what does not fit into the bound is counted") {
+TEST_CASE("Memory: a path takes at most 12 kB, and regions beyond the limit are counted") {
   REQUIRE(alone([] {
             record_every_length(takt::IO);
             const std::size_t before = budget().used();
@@ -192,7 +190,7 @@ TEST_CASE("Memory: a path takes at most 12 kB, and what does not fit into the bo
           }) == "yes yes yes " + std::to_string((2 + 7 * 70) * kLengths + 7) + " calls");
 }
 
-TEST_CASE("Memory: of more threads than are told apart the later ones share a name, and nothing is lost") {
+TEST_CASE("Memory: threads beyond the maximum number of names share one and lose nothing") {
   constexpr int kMore = 100;
   REQUIRE(alone([] {
             for (int thread = 0; thread < 4096 + kMore; ++thread) {

@@ -20,7 +20,7 @@ namespace {
 
 Event stamped(std::uint64_t ticks, Random& random) { return (ticks << kCodeBits) + random.below(kCodeMask + 1); }
 
-/// Steps as of real events: mostly short ones, some of any length, some back a little.
+/// Returns a step as between real events: mostly short, sometimes of any length, sometimes slightly back.
 std::uint64_t step_from(std::uint64_t ticks, Random& random) {
   switch (random.below(8)) {
     case 0:
@@ -34,9 +34,8 @@ std::uint64_t step_from(std::uint64_t ticks, Random& random) {
   }
 }
 
-/// Every time is the one that the clock gives, at any rate of the counter: of a ruler that is new for each block, and
-/// of one that
-/// goes on.
+/// Checks that times equal the clock's at any rate of the counter, for a converter that is new in each block and for
+/// one that continues.
 template <class Step>
 void compare(const Clock& clock, std::uint64_t ticks, Random& random, Step step) {
   ClockConverter converter(clock, ClockSource::counter, ticks);
@@ -63,7 +62,7 @@ void compare(const Clock& clock, std::uint64_t ticks, Random& random) {
 
 }  // namespace
 
-TEST_CASE("Ruler: its times are the clock's, whatever the rate and however events follow each other") {
+TEST_CASE("ClockConverter: equals the clock at any rate and for any sequence of events") {
   Random random(7);
   for (const std::uint64_t per_mille : {1U, 24U, 100U, 1'000U, 2'495U, 5'000U}) {
     FakeClock fake;
@@ -75,7 +74,7 @@ TEST_CASE("Ruler: its times are the clock's, whatever the rate and however event
   }
 }
 
-TEST_CASE("Ruler: it follows the clock through rates that were measured anew") {
+TEST_CASE("ClockConverter: follows the clock when its rate is measured again") {
   Random random(8);
   FakeClock fake;
   fake.set_rate(2'495);
@@ -90,7 +89,7 @@ TEST_CASE("Ruler: it follows the clock through rates that were measured anew") {
   for (std::uint64_t ticks = first; ticks < end; ticks += (end - first) / 50) { compare(clock, ticks, random); }
 }
 
-TEST_CASE("Ruler: one that goes on keeps to the clock over the longest of short steps, whatever the rate") {
+TEST_CASE("ClockConverter: if it continues, it equals the clock over the longest short steps at any rate") {
   Random random(10);
   for (const std::uint64_t per_mille : {2U, 3U, 24U, 1'000U, 5'000U}) {
     FakeClock fake;
@@ -104,13 +103,13 @@ TEST_CASE("Ruler: one that goes on keeps to the clock over the longest of short 
   }
 }
 
-TEST_CASE("Ruler: one that goes on takes up a rate that is measured meanwhile, where it begins to hold") {
+TEST_CASE("ClockConverter: if it continues, it uses a newly measured rate from its start on") {
   FakeClock fake;
-  fake.set_rate(24);  // so slow that all of this is near
+  fake.set_rate(24);  // slow enough for all of this to be near
   Clock clock(Choice::counter, fake.hardware());
   fake.run(false);
   fake.advance(5'000'000);
-  fake.move_counter(8);  // the next rate differs
+  fake.move_counter(8);  // changes the next rate
   ClockConverter converter(clock, ClockSource::counter, fake.ticks());
   const std::uint32_t segments = clock.segments();
   for (int step = 0; step < 100; ++step) {
@@ -122,7 +121,7 @@ TEST_CASE("Ruler: one that goes on takes up a rate that is measured meanwhile, w
   REQUIRE(clock.segments() == segments + 1);
 }
 
-TEST_CASE("Ruler: a length is the difference of two times, and only near ones are told") {
+TEST_CASE("ClockConverter: gives a length as the difference of two times, only for near ones") {
   Random random(9);
   const TestClock time;
   int reported = 0;

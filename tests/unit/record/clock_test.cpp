@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 }
 
-TEST_CASE("Clock: a counter that is invariant and keeps time is used") {
+TEST_CASE("Clock: uses a counter that is invariant and keeps time") {
   TestClock time;
   REQUIRE(time.clock.source() == ClockSource::counter);
   const std::uint64_t before = time.now_ns();
@@ -33,7 +33,7 @@ TEST_CASE("Clock: a counter that is invariant and keeps time is used") {
   REQUIRE(time.fake.left() == 0);
 }
 
-TEST_CASE("Clock: a counter of any rate gives ns") {
+TEST_CASE("Clock: converts a counter of any rate to ns") {
   for (const std::uint64_t per_mille : {24U, 100U, 2'495U, 3'700U}) {  // 24 MHz to 3.7 GHz
     FakeClock fake;
     fake.set_rate(per_mille);
@@ -47,13 +47,13 @@ TEST_CASE("Clock: a counter of any rate gives ns") {
   }
 }
 
-TEST_CASE("Clock: the step in which a counter was seen to count is told") {
+TEST_CASE("Clock: reports the observed resolution of the counter") {
   struct Counter {
     std::uint64_t per_mille;
     std::uint64_t read_ns;
     double step_ns;
   };
-  // 25 MHz read every 10 ns, and seldom enough that no two readings are alike; 2.5 GHz; 1 GHz.
+  // 25 MHz read every 10 ns, and rarely enough that no two readings are equal; 2.5 GHz; 1 GHz.
   for (const Counter& counter : {Counter{25, 10, 40}, Counter{25, 200, 40}, Counter{2500, 7, 1}, Counter{1000, 9, 1}}) {
     FakeClock fake;
     fake.set_rate(counter.per_mille);
@@ -63,10 +63,10 @@ TEST_CASE("Clock: the step in which a counter was seen to count is told") {
     CHECK(clock.info().resolution_ns.value() == Approx(counter.step_ns).epsilon(0.01));
   }
   FakeClock fake;
-  CHECK_FALSE(Clock(Choice::counter, fake.hardware()).info().resolution_ns);  // it stood still
+  CHECK_FALSE(Clock(Choice::counter, fake.hardware()).info().resolution_ns);  // it did not move
 }
 
-TEST_CASE("Clock: a rate that the processor tells holds, and measurements bound its error") {
+TEST_CASE("Clock: uses a rate that the processor reports, and bounds its error by measurements") {
   FakeClock fake;
   fake.set_rate(25);
   Clock clock(Choice::automatic, fake.hardware(25e6));
@@ -83,7 +83,7 @@ TEST_CASE("Clock: a rate that the processor tells holds, and measurements bound 
   CHECK(clock.info().error_ppm < 0.01);
 }
 
-TEST_CASE("Clock: what a told rate is off by is in the bound on its error") {
+TEST_CASE("Clock: the error bound includes the error of a reported rate") {
   FakeClock fake;
   fake.set_rate(1000);
   Clock clock(Choice::automatic, fake.hardware(1e9 * (1 + 20e-6)));
@@ -96,7 +96,7 @@ TEST_CASE("Clock: what a told rate is off by is in the bound on its error") {
   CHECK(clock.info().error_ppm == Approx(20).epsilon(0.01));
 }
 
-TEST_CASE("Clock: a told rate that is plainly wrong is measured instead") {
+TEST_CASE("Clock: measures the rate if the reported one is clearly wrong") {
   FakeClock fake;
   fake.set_rate(1000);
   const Clock clock(Choice::automatic, fake.hardware(24e6));
@@ -104,7 +104,7 @@ TEST_CASE("Clock: a told rate that is plainly wrong is measured instead") {
   CHECK(clock.info().frequency_hz == Approx(1e9).epsilon(2e-4));
 }
 
-TEST_CASE("Clock: without a promise of invariance the system's clock is used") {
+TEST_CASE("Clock: uses the system clock if the counter is not invariant") {
   FakeClock fake;
   fake.set_invariant(false);
   Clock clock(Choice::automatic, fake.hardware());
@@ -118,14 +118,14 @@ TEST_CASE("Clock: without a promise of invariance the system's clock is used") {
   REQUIRE(clock.recheck());
 }
 
-TEST_CASE("Clock: the choice of the environment holds") {
+TEST_CASE("Clock: the environment's choice takes precedence") {
   FakeClock fake;
-  SECTION("the system's clock, whatever the counter promises") {
+  SECTION("the system clock, even with an invariant counter") {
     Clock clock(Choice::monotonic, fake.hardware());
     REQUIRE(clock.source() == ClockSource::monotonic);
     REQUIRE(clock.info().reason == "TAKT_CLOCK=monotonic");
   }
-  SECTION("the counter, though it promises nothing") {
+  SECTION("the counter, even if not invariant") {
     fake.set_invariant(false);
     Clock clock(Choice::counter, fake.hardware());
     REQUIRE(clock.source() == ClockSource::counter);
@@ -133,8 +133,8 @@ TEST_CASE("Clock: the choice of the environment holds") {
   }
 }
 
-TEST_CASE("Clock: checking the counter takes 1 ms of the first use, and no more") {
-  FakeClock fake;  // its time passes while it is read, and only then
+TEST_CASE("Clock: checking the counter takes at most 1 ms of the first use") {
+  FakeClock fake;  // time passes only while it is read
   const auto reference_ns = fake.hardware().reference_ns;
   const std::uint64_t before = reference_ns();
   const Clock clock(Choice::automatic, fake.hardware());
@@ -142,14 +142,14 @@ TEST_CASE("Clock: checking the counter takes 1 ms of the first use, and no more"
   REQUIRE(reference_ns() - before <= 1'000'000);
 }
 
-TEST_CASE("Clock: a counter that does not move is not used") {
+TEST_CASE("Clock: rejects a counter that does not move") {
   FakeClock fake;
   fake.set_rate(0);
   Clock clock(Choice::automatic, fake.hardware());
   REQUIRE(clock.source() == ClockSource::monotonic);
 }
 
-TEST_CASE("Clock: a counter is not blamed for what lies between two of its ticks") {
+TEST_CASE("Clock: does not reject a counter for time between two ticks") {
   for (const std::uint64_t per_mille : {24U, 40U, 100U}) {  // 24 MHz to 100 MHz
     for (std::uint64_t start = 0; start < 50; ++start) {
       FakeClock fake;
@@ -162,7 +162,7 @@ TEST_CASE("Clock: a counter is not blamed for what lies between two of its ticks
   }
 }
 
-TEST_CASE("Clock: a counter whose rate changes while it is measured is not used") {
+TEST_CASE("Clock: rejects a counter whose rate changes during measurement") {
   FakeClock fake;
   static const FakeClock* steady;
   steady = &fake;
@@ -176,7 +176,7 @@ TEST_CASE("Clock: a counter whose rate changes while it is measured is not used"
   REQUIRE(mentions(clock.info().reason, {"50 ppm", "CLOCK_MONOTONIC_RAW"}));
 }
 
-TEST_CASE("Clock: a thread that is held up while it measures does not blame the counter") {
+TEST_CASE("Clock: does not reject the counter if the measuring thread is delayed") {
   for (const std::uint64_t ns : {300'000U, 700'000U, 799'000U, 5'000'000U}) {
     FakeClock fake;
     fake.set_rate(333);  // readings are off by up to a tick, which is 3 ns
@@ -187,7 +187,7 @@ TEST_CASE("Clock: a thread that is held up while it measures does not blame the 
   }
 }
 
-TEST_CASE("Clock: a counter whose rate drifts away is given up, and time goes on from where it was") {
+TEST_CASE("Clock: drops a counter whose rate drifts, and time continues from the last value") {
   const support::CaughtErrors errors;
   TestClock time;
   for (int second = 0; second < 5; ++second) {
@@ -207,10 +207,10 @@ TEST_CASE("Clock: a counter whose rate drifts away is given up, and time goes on
   REQUIRE(time.clock.info().fallbacks == 1);
   REQUIRE(errors.lines().size() == 1);
   REQUIRE(mentions(errors.text(), {"TAKT_CLOCK=monotonic"}));
-  REQUIRE(time.clock.recheck());  // once
+  REQUIRE(time.clock.recheck());  // reported once
 }
 
-TEST_CASE("Clock: a counter that is set back is given up, and time does not go back") {
+TEST_CASE("Clock: drops a counter that is set back, and time does not go back") {
   const support::CaughtErrors errors;
   TestClock time;
   time.fake.advance(3 * kSecond);
@@ -223,7 +223,7 @@ TEST_CASE("Clock: a counter that is set back is given up, and time does not go b
   REQUIRE(time.now_ns() < reached + 1000);
 }
 
-TEST_CASE("Clock: a counter that jumps ahead is given up, and time does not go back") {
+TEST_CASE("Clock: drops a counter that jumps ahead, and time does not go back") {
   const support::CaughtErrors errors;
   TestClock time;
   time.fake.advance(3 * kSecond);
@@ -235,13 +235,13 @@ TEST_CASE("Clock: a counter that jumps ahead is given up, and time does not go b
   REQUIRE(time.now_ns() >= reached);
 }
 
-TEST_CASE("Clock: a small error of the first measurement is refined away without a step") {
+TEST_CASE("Clock: corrects a small error of the first measurement without a step") {
   FakeClock fake;
   fake.set_rate(1000);
   Clock clock(Choice::automatic, fake.hardware());
   fake.run(false);
   REQUIRE(clock.source() == ClockSource::counter);
-  // From now on 40 ppm faster than measured: within what is allowed, and much more than should stay.
+  // From now on 40 ppm faster than measured: allowed, but much more than should remain.
   std::uint64_t last = clock.now_ns();
   std::uint64_t passed = 0;
   const auto pass = [&](std::uint64_t ns, int steps) {
@@ -268,7 +268,7 @@ TEST_CASE("Clock: a small error of the first measurement is refined away without
   REQUIRE(clock.info().error_ppm < 1);
 }
 
-TEST_CASE("Clock: the bound on the rate is told of the time for which it holds, and the one before it") {
+TEST_CASE("Clock: reports the rate's error bound with its start, and the previous worst bound") {
   TestClock time;
   const double at_first = time.clock.info().error_ppm;
   REQUIRE(at_first > 1);
@@ -285,7 +285,7 @@ TEST_CASE("Clock: the bound on the rate is told of the time for which it holds, 
   REQUIRE(info.error_since_ns <= 102'000'000'000);
 }
 
-TEST_CASE("Clock: what NTP does to the system's clock is measured against the one that it leaves alone") {
+TEST_CASE("Clock: measures NTP's slewing of the system clock against the raw clock") {
   FakeClock fake;
   fake.set_invariant(false);
   Clock::Hardware hardware = fake.hardware();
@@ -301,16 +301,16 @@ TEST_CASE("Clock: what NTP does to the system's clock is measured against the on
   const Clock clock(Choice::automatic, hardware);
   fake.run(false);
   REQUIRE(clock.source() == ClockSource::monotonic);
-  REQUIRE(clock.info().error_ppm == 500);  // nobody can tell yet; NTP may do so much
+  REQUIRE(clock.info().error_ppm == 500);  // not measured yet, so the maximum that NTP may apply
   fake.advance(100 * kSecond);
   REQUIRE(clock.info().error_ppm == Approx(200).epsilon(0.01));
   REQUIRE(clock.info().worst_error_ppm == 0.0);
 }
 
-TEST_CASE("Clock: a better rate does not hold for readings that others may have converted already") {
+TEST_CASE("Clock: a better rate does not apply to readings that may already be converted") {
   TestClock time;
   time.fake.advance(5'000'000);
-  time.fake.move_counter(300);  // the next rate differs
+  time.fake.move_counter(300);  // changes the next rate
   time.fake.advance(5'100'000);
   const std::uint64_t reading = time.clock.ticks(ClockSource::counter);
   const Clock::Segment before = time.clock.segment(ClockSource::counter, reading);
@@ -331,7 +331,7 @@ TEST_CASE("Clock: a reading from before the start is 0") {
   REQUIRE(time.clock.to_ns(ClockSource::counter, time.clock.first_ticks(ClockSource::counter)) == 0);
 }
 
-TEST_CASE("Clock: the one of this machine agrees with CLOCK_MONOTONIC_RAW and never goes back", "[timed]") {
+TEST_CASE("Clock: this machine's clock agrees with CLOCK_MONOTONIC_RAW and never goes back", "[timed]") {
   const Clock& clock = [&]() -> const Clock& {
     static const Clock real(Choice::automatic);
     return real;
@@ -346,7 +346,7 @@ TEST_CASE("Clock: the one of this machine agrees with CLOCK_MONOTONIC_RAW and ne
   }
   const auto mine = static_cast<double>(clock.now_ns() - first);
   const auto its = static_cast<double>(takt::detail::posix_ns(CLOCK_MONOTONIC_RAW) - raw);
-  REQUIRE(mine == Approx(its).epsilon(0.05));  // (the thread may have had to wait between two of these readings)
+  REQUIRE(mine == Approx(its).epsilon(0.05));  // (the thread may have been preempted between two of these readings)
   REQUIRE(clock.info().empty_region_ns >= 0);
   REQUIRE(clock.info().empty_region_ns < 100'000);
 }

@@ -41,7 +41,7 @@ struct DeviceQueueTest : RecorderFixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a region has its host time, and the span between its marks") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a region has its host time and the span between its marks") {
   const Region open = begin_on(kA, stream());
   pass(10);
   device.advance(nanoseconds(70));
@@ -53,12 +53,12 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a region has its host time, and 
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: results come when they come, also out of order") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: results may arrive in any order") {
   device.hold(true);
   for (const std::uint64_t ns : {10U, 20U, 40U}) { region_on(kA, ns); }
   REQUIRE(node({kA})->device_pending.get() == 3);
   REQUIRE(recorder->device_pending());
-  const std::vector<Mark> held = device.held();  // begin and end of each
+  const std::vector<Mark> held = device.held();  // start and end of each
   REQUIRE(held.size() == 6);
   device.resolve(held[5]);
   recorder->poll(true);
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: results come when they come, als
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a span that is behind a stuck one is found without looking at all") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: finds a span behind a stuck one without polling all") {
   device.hold(true);
   for (int count = 0; count < 10; ++count) { region_on(kA, 1); }
   const std::vector<Mark> held = device.held();
@@ -80,13 +80,13 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a span that is behind a stuck on
   REQUIRE(node({kA})->device_pending.get() == 1);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: spans that fail are counted as lost") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: counts failed spans as lost") {
   device.hold(true);
   region_on(kA, 10);
   region_on(kA, 10);
   const std::vector<Mark> held = device.held();
-  device.fail(held[0]);  // the begin of the first
-  device.fail(held[3]);  // the end of the second
+  device.fail(held[0]);  // start of the first
+  device.fail(held[3]);  // end of the second
   recorder->poll(true);
   REQUIRE(node({kA})->device_lost.get() == 2);
   REQUIRE(node({kA})->device_pending.get() == 0);
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: spans that fail are counted as l
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: without a mark only the host is timed, and that is counted") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: times only the host if a mark is refused, and counts that") {
   device.refuse(true);
   region_on(kA, 10);
   device.refuse(false);
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: without a mark only the host is 
 }
 
 TEST_CASE_METHOD(DeviceQueueTest,
-                 "DeviceQueue: beyond 1 024 pending spans on a stream regions are skipped, until there is room again") {
+                 "DeviceQueue: skips regions beyond 1 024 pending spans on a stream until there is space") {
   device.hold(true);
   for (std::uint32_t count = 0; count < DeviceQueue::kPending + 5; ++count) { region_on(kA, 1); }
   REQUIRE(node({kA})->device_pending.get() == DeviceQueue::kPending);
@@ -122,14 +122,14 @@ TEST_CASE_METHOD(DeviceQueueTest,
   REQUIRE(span_of({kB}).total_ns() == 3);
   device.hold(false);
   device.resolve_all();
-  region_on(kA, 1);  // nobody has polled in between
+  region_on(kA, 1);  // not polled since
   REQUIRE(losses(LossKind::device_skipped) == 5);
   recorder->poll(true);
   REQUIRE(span_of({kA}).n() == DeviceQueue::kPending + 1);
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: laps share marks, and go on after the queue was full") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: laps share marks and continue after the queue was full") {
   device.hold(true);
   Region lap = begin_on(kA, stream());
   for (std::uint32_t count = 0; count < DeviceQueue::kPending + 10; ++count) {
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: laps share marks, and go on afte
   REQUIRE(device.misuses() == 0);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: idle streams make room for others, up to 64 busy ones") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: up to 64 busy streams displace idle ones") {
   std::deque<ManualClock> clocks(DeviceQueue::kStreams + 2);
   for (ManualClock& clock : clocks) {
     const Region open = begin_on(kA, ManualBackend(clock).stream());
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: idle streams make room for other
   for (ManualClock& clock : clocks) { REQUIRE(clock.outstanding() == 0); }
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: what is still pending at the end is given up and counted") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: drops and counts spans that are pending at the end") {
   device.hold(true);
   region_on(kA, 1);
   region_on(kB, 1);
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: what is still pending at the end
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: regions too deep are not put on the device, and say so") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: keeps regions that are too deep off the device and counts them") {
   std::vector<Region> open;
   for (int level = 0; level < 80; ++level) { open.push_back(begin_on(kA, stream())); }
   while (!open.empty()) {
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: regions too deep are not put on 
 }
 
 TEST_CASE_METHOD(DeviceQueueTest,
-                 "DeviceQueue: spans of regions in warm-up Batches are warm-up, the Batch's own included") {
+                 "DeviceQueue: spans in warm-up Batches count as warm-up, including that of the Batch") {
   for (int step = 0; step < 12; ++step) {
     const Region batch = begin_on(kBatch, stream());
     region_on(kA, 5);
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a row has the device values of i
   device.advance(nanoseconds(100));
   const std::vector<Mark> of_a = device.held();
   pass(77);
-  device.resolve(of_a[2]);  // the end of the first
+  device.resolve(of_a[2]);  // end of the first
   end(batch);
   REQUIRE(rows().empty());
   device.resolve_all();
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a row has the device values of i
   REQUIRE(cell(all[0], node({kBatch}))->host_ns == 78);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a Batch's own span is in its row also when it is there at once") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a Batch's own span is in its row even if ready at once") {
   const Region batch = begin_on(kBatch, stream());
   device.advance(nanoseconds(100));
   pass(9);
@@ -245,7 +245,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a Batch's own span is in its row
   REQUIRE(cell(all[0], node({kBatch}))->host_ns == 9);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a row that misses a device value is not complete") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a row that lacks a device value is not complete") {
   const auto step = [&](auto inside) {
     const Region batch = begin(kBatch);
     inside();
@@ -289,7 +289,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a region that began before its B
   REQUIRE(span_of({kA}).n() == 1);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: after 1 024 later rows a row leaves without what it waits for") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a row leaves without pending values after 1 024 later rows") {
   device.hold(true);
   const auto step = [&](bool on_device) {
     const Region batch = begin(kBatch);
@@ -318,7 +318,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: after 1 024 later rows a row lea
   REQUIRE(span_of({kBatch, kA}).n() == 1);
 }
 
-TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: device values of paths without a column are added up") {
+TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: adds up device values of paths without a column") {
   for (int step = 0; step < 2; ++step) {
     device.hold(step == 1);
     const Region batch = begin(kBatch);

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// A ring of which the first `ready` places are ready. A place asks the device unless one behind it was ready.
+/// A ring whose first `ready` places are ready. A place queries the device unless a later one was ready.
 struct Ring {
   bool look(std::uint32_t at) {
     if (taken.count(at) != 0) { return true; }
@@ -34,7 +34,7 @@ struct Ring {
 
 }  // namespace
 
-TEST_CASE("drain: asks about 2 + log2(n) places at most, and takes in half of what is ready or more") {
+TEST_CASE("drain: queries at most about 2 + log2(n) places and collects half of what is ready or more") {
   for (std::uint32_t size = 1; size <= 1024; size += size < 70 ? 1 : 53) {
     for (std::uint32_t ready = 0; ready <= size; ready += 1 + size / 40) {
       Ring ring;
@@ -49,13 +49,13 @@ TEST_CASE("drain: asks about 2 + log2(n) places at most, and takes in half of wh
   }
 }
 
-TEST_CASE("drain: an empty ring is not looked at") {
+TEST_CASE("drain: does not query an empty ring") {
   Ring ring;
   REQUIRE(ring.drain(0) == 0);
   REQUIRE(ring.queries == 0);
 }
 
-TEST_CASE("drain: goes on where the numbers of places start anew") {
+TEST_CASE("drain: continues when place numbers wrap") {
   for (std::uint32_t before = 0; before < 40; ++before) {
     Ring ring;
     ring.head = 0U - before;
@@ -65,7 +65,7 @@ TEST_CASE("drain: goes on where the numbers of places start anew") {
   }
 }
 
-TEST_CASE("drain: a place in between that is pending after all is not passed over") {
+TEST_CASE("drain: does not skip a place that is pending although a later one is ready") {
   std::set<std::uint32_t> taken;
   const auto look = [&](std::uint32_t at) {
     if (at == 5) { return false; }

@@ -22,7 +22,7 @@ EventRun run_of(const std::vector<Event>& words) {
   return {words.data(), static_cast<std::uint32_t>(words.size()), kPlace, 1000};
 }
 
-/// Writes down what it is told.
+/// Records its calls.
 struct Scribe : EventVisitor {
   static constexpr bool kTakesLeaves = true;
   bool begin(std::uint64_t place, Event event, std::uint64_t key) {
@@ -43,7 +43,7 @@ struct Scribe : EventVisitor {
   }
   std::vector<std::string> said;
   bool takes_leaves = false;
-  std::size_t max = 0;  // 0: any number
+  std::size_t max = 0;  // 0: unlimited
 };
 
 std::vector<std::string> all_of(const std::vector<Event>& words) {
@@ -54,7 +54,7 @@ std::vector<std::string> all_of(const std::vector<Event>& words) {
 
 }  // namespace
 
-TEST_CASE("EventRun: each event is told by its kind, with its place and what it says") {
+TEST_CASE("EventRun: visits each event by kind, with its place and values") {
   const std::vector<Event> words{begin_event(kFirstKey, 5), amount_event(kPlace, Amount::items), 64,
                                  skipped_event(kSecondKey), amount_event(kPlace, Amount::bytes), 4096,
                                  end_of(kPlace, 9)};
@@ -62,18 +62,18 @@ TEST_CASE("EventRun: each event is told by its kind, with its place and what it 
           std::vector<std::string>{"begin 0 11 5", "items 1 66 64", "skipped 3 12 0", "bytes 4 66 4096", "end 6 66 9"});
 }
 
-TEST_CASE("EventRun: an amount is no event, whatever it looks like") {
+TEST_CASE("EventRun: an amount is never read as an event") {
   for (const Event amount : {begin_event(kSecondKey, 1), end_of(kPlace, 1), skipped_event(kFirstKey), Event{kPlace}}) {
     REQUIRE(all_of({amount_event(kPlace, Amount::items), amount, end_of(kPlace, 3)}) ==
             std::vector<std::string>{"items 0 66 " + std::to_string(amount), "end 2 66 3"});
   }
 }
 
-TEST_CASE("EventRun: an amount that is cut off is left out") {
+TEST_CASE("EventRun: skips a truncated amount") {
   REQUIRE(all_of({end_of(2, 1), amount_event(2, Amount::bytes)}) == std::vector<std::string>{"end 0 2 1"});
 }
 
-TEST_CASE("EventRun: a region that holds no other is offered as a whole, and as two events where that is not wanted") {
+TEST_CASE("EventRun: offers an innermost region as a whole, or as two events if the visitor declines") {
   const std::vector<Event> words{begin_event(kFirstKey, 5), end_of(kPlace, 9), begin_event(kFirstKey, 10),
                                  begin_event(kSecondKey, 11), end_of(kPlace + 3, 12)};
   Scribe scribe;
@@ -83,7 +83,7 @@ TEST_CASE("EventRun: a region that holds no other is offered as a whole, and as 
   REQUIRE(all_of(words).size() == 5);
 }
 
-TEST_CASE("EventRun: a visitor that has enough stops at that event") {
+TEST_CASE("EventRun: a visitor can stop at any event") {
   const std::vector<Event> words{begin_event(kFirstKey, 5), amount_event(kPlace, Amount::items), 64, end_of(kPlace, 9)};
   Scribe scribe;
   scribe.max = 2;
@@ -91,7 +91,7 @@ TEST_CASE("EventRun: a visitor that has enough stops at that event") {
   REQUIRE(scribe.said.size() == 2);
 }
 
-TEST_CASE("EventRun: its parts keep place and position") {
+TEST_CASE("EventRun: parts keep place and position") {
   const std::vector<Event> words{begin_event(kFirstKey, 5), end_of(kPlace, 9), begin_event(kSecondKey, 10)};
   const EventRun run = run_of(words);
   const EventRun before = run.before(kPlace + 2);
@@ -101,7 +101,7 @@ TEST_CASE("EventRun: its parts keep place and position") {
   REQUIRE(from.end() == run.end());
 }
 
-TEST_CASE("EventRun: which regions begin and end among its events") {
+TEST_CASE("EventRun: finds the regions that start and end among its events") {
   const std::vector<Event> words{begin_event(kFirstKey, 5), amount_event(9, Amount::items), 9, end_of(3, 9)};
   const EventRun run = run_of(words);
   REQUIRE(begins_among(run, kPlace));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ends that do not come, as a Tree sees them: docs/decisions/0049-the-innermost-one.md.
+// Missing ends as a Tree handles them: docs/decisions/0049-the-innermost-one.md.
 #include <takt/detail/tree.hpp>
 
 #include "support/catch.hpp"
@@ -37,7 +37,7 @@ struct ForgottenTest {
   }
   void region(TreeKey key) { end(begin(key)); }
   enum class Miss { nothing, embed, forward, batch, all };
-  /// Batch { Forward { embed } Backward }
+  /// Runs Batch { Forward { embed } Backward }.
   void step(Miss miss = Miss::nothing) {
     const std::uint32_t batch = begin(kBatchKey);
     const std::uint32_t forward = begin(kForward);
@@ -77,7 +77,7 @@ struct ForgottenTest {
 
 }  // namespace
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: one inner region costs itself alone, and is given up after the next step") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: an inner region costs only itself and is dropped after the next step") {
   for (int count = 0; count < 20; ++count) { step(); }
   step(Miss::embed);
   REQUIRE(count_of(LossKind::never_ended) == 0);
@@ -91,20 +91,20 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: one inner region costs itself alone,
   REQUIRE(tree.node(2)->never_ended.get() == 1);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: in the first step it is the same") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: the same in the first step") {
   step(Miss::embed);
   for (int count = 0; count < 9; ++count) { step(); }
   REQUIRE(paths() == "/2=10 /2/10=10 /2/10/11=9 /2/12=10 ");
   REQUIRE(tree.depth() == 0);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: at every step, the series of steps stays one") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: if it recurs in every step, the series of steps remains one") {
   for (int count = 0; count < 3; ++count) { step(); }
   SECTION("the innermost region") {
     for (int count = 0; count < 5000; ++count) { step(Miss::embed); }
     REQUIRE(paths() == "/2=5003 /2/10=5003 /2/10/11=3 /2/12=5003 ");
   }
-  SECTION("one that others are in") {
+  SECTION("a region around others") {
     for (int count = 0; count < 5000; ++count) { step(Miss::forward); }
     REQUIRE(find_batches() == 1);
     REQUIRE(tree.nodes() < 8);
@@ -115,7 +115,8 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: at every step, the series of steps s
   REQUIRE(count_of(LossKind::never_ended) >= 4998);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: a Batch holds what begins until what it began in ends, as nothing tells") {
+TEST_CASE_METHOD(ForgottenTest,
+                 "Forgotten: a Batch without an end encloses later regions until its enclosing region ends") {
   std::uint64_t lost = 0;
   for (int epoch = 0; epoch < 5; ++epoch) {
     const std::uint32_t id = begin(kEpochKey);
@@ -129,11 +130,11 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: a Batch holds what begins until what
   }
   REQUIRE(lost == 2);
   REQUIRE(steps == 3 * 3 + 2 * 1);
-  REQUIRE(tree.depth() == 0);  // given up after two more steps
+  REQUIRE(tree.depth() == 0);  // dropped after two more steps
   REQUIRE(count_of(LossKind::never_ended) == 4);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: what began outside of any region may go on, and holds what begins") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: an outermost region may stay open and encloses later regions") {
   const std::uint32_t train = begin(kIO);
   for (int count = 0; count < 100; ++count) { step(); }
   REQUIRE(tree.losses().size() == 0);
@@ -142,7 +143,7 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: what began outside of any region may
 }
 
 TEST_CASE_METHOD(ForgottenTest,
-                 "Forgotten: outside of steps, what outlived the region it began in is given up after two steps") {
+                 "Forgotten: outside of steps, a region that outlives its enclosing one is dropped after two steps") {
   for (int count = 0; count < 40; ++count) {
     const std::uint32_t io = begin(kIO);
     const std::uint32_t embed = begin(kEmbed);
@@ -155,7 +156,7 @@ TEST_CASE_METHOD(ForgottenTest,
   REQUIRE(count_of(LossKind::never_ended) == 1);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: nothing that ends in order ever is, whatever its key") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: regions that end in order are never dropped, whatever their keys") {
   // An evaluation inside a step, Epochs inside Epochs, keys inside themselves.
   for (int count = 0; count < 60; ++count) {
     const std::uint32_t epoch = begin(kEpochKey);
@@ -179,7 +180,7 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: nothing that ends in order ever is, 
           "/1/1/2/10/2/12=12 /1/1/2/10/10=3 ");
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: of properly nested regions each is below the innermost one that is open") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: a properly nested region is always below the innermost open one") {
   for (const std::uint64_t keys : {1, 2, 3, 4, 5, 6, 7}) {
     Tree nested{kEpochKey, kBatchKey};
     takt_test::Random random(keys);
@@ -234,8 +235,7 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: a region that spans the end of its s
   REQUIRE(paths() == "/2=13 /2/10=13 /2/10/11=3 /2/12=3 /2/13=10 /2/13/12=10 /14=10 ");
 }
 
-TEST_CASE_METHOD(ForgottenTest,
-                 "Forgotten: what ends after all is counted, without self time, and is no loss any more") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: a late end is counted without self time and cancels the loss") {
   for (int count = 0; count < 3; ++count) { step(); }
   const std::uint32_t batch = begin(kBatchKey);
   const std::uint32_t io = begin(kIO);
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(ForgottenTest,
   REQUIRE(!end(io));
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: of those that may still end, the oldest beyond 1 024 are let go") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: keeps at most 1 024 regions that may end late and drops the oldest") {
   for (int count = 0; count < 1030; ++count) { step(Miss::embed); }
   step();
   REQUIRE(tree.late() == Tree::kMaxLate);

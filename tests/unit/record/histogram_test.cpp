@@ -18,7 +18,7 @@ using takt_test::Random;
 
 namespace {
 
-/// Every bucket, and what has none.
+/// Returns the counts of all buckets, and of unbinned values.
 std::vector<std::uint64_t> counts_of(const Histogram& histogram) {
   std::vector<std::uint64_t> counts;
   for (unsigned bucket = 0; bucket < Histogram::buckets(); ++bucket) { counts.push_back(histogram.count(bucket)); }
@@ -26,13 +26,13 @@ std::vector<std::uint64_t> counts_of(const Histogram& histogram) {
   return counts;
 }
 
-/// The value at the nearest rank of `per_mille` in sorted values, by integers alone.
+/// Returns the value at the nearest rank of `per_mille` in sorted values, using only integers.
 std::uint64_t at_rank(const std::vector<std::uint64_t>& sorted, std::uint64_t per_mille) {
   const std::uint64_t rank = std::max<std::uint64_t>(1, (sorted.size() * per_mille + 999) / 1000);
   return sorted[rank - 1];
 }
 
-/// 64 buckets an octave: the middle of one is within a 128th of all that is in it.
+/// 64 buckets per octave: the middle of a bucket is within a 128th of every value in it.
 bool within_a_bucket(std::uint64_t shown, std::uint64_t value) {
   const std::uint64_t apart = shown > value ? shown - value : value - shown;
   return apart <= value / 128;
@@ -47,7 +47,7 @@ double normal(Random& random) {
 
 }  // namespace
 
-TEST_CASE("Histogram: every duration below 128 ns has a bucket of its own") {
+TEST_CASE("Histogram: every duration below 128 ns has its own bucket") {
   for (std::uint64_t ns = 0; ns < 128; ++ns) {
     REQUIRE(Histogram::bucket_of(ns) == ns);
     REQUIRE(Histogram::middle_ns(Histogram::bucket_of(ns)) == ns);
@@ -55,7 +55,7 @@ TEST_CASE("Histogram: every duration below 128 ns has a bucket of its own") {
   REQUIRE(Histogram::bucket_of(128) == Histogram::bucket_of(129));
 }
 
-TEST_CASE("Histogram: buckets follow each other without a gap, each within a 128th of its middle") {
+TEST_CASE("Histogram: buckets are contiguous, each within a 128th of its middle") {
   for (unsigned bucket = 0; bucket < Histogram::buckets(); ++bucket) {
     const std::uint64_t lowest = Histogram::lowest_ns(bucket);
     const std::uint64_t highest = Histogram::lowest_ns(bucket + 1) - 1;
@@ -73,7 +73,7 @@ TEST_CASE("Histogram: add() and try_add() use the bucket that bucket_of() names"
   for (int round = 0; round < 20'000; ++round) {
     const std::uint64_t ns = random.next() >> random.below(64);
     Histogram histogram;
-    if (ns <= Histogram::kMaxNs) { REQUIRE_FALSE(histogram.try_add(ns)); }  // there is no page yet
+    if (ns <= Histogram::kMaxNs) { REQUIRE_FALSE(histogram.try_add(ns)); }  // no page exists yet
     REQUIRE(histogram.total() == 0);
     histogram.add(ns);
     REQUIRE(histogram.count(Histogram::bucket_of(ns)) == 1);
@@ -95,7 +95,7 @@ TEST_CASE("Histogram: try_add() agrees with add() at both ends of every bucket")
   }
 }
 
-TEST_CASE("Histogram: what is longer than 19 h counts as that long") {
+TEST_CASE("Histogram: counts durations beyond 19 h as 19 h") {
   Histogram histogram;
   histogram.add(Histogram::kMaxNs + 1);
   histogram.add(~std::uint64_t{0});
@@ -103,7 +103,7 @@ TEST_CASE("Histogram: what is longer than 19 h counts as that long") {
   REQUIRE(histogram.total() == 2);
 }
 
-TEST_CASE("Histogram: percentiles are within 0.78 % of the value at their rank, whatever the distribution") {
+TEST_CASE("Histogram: percentiles are within 0.78 % of the value at their rank for any distribution") {
   const std::vector<std::pair<const char*, Distribution>> distributions = {
       {"lognormal around 20 us",
        [](Random& random) { return static_cast<std::uint64_t>(20'000 * std::exp(normal(random))); }},
@@ -136,8 +136,8 @@ TEST_CASE("Histogram: percentiles are within 0.78 % of the value at their rank, 
   }
 }
 
-TEST_CASE("Histogram: the rank of a percentile is the nearest one, for every count up to 3 000") {
-  // Values of which each is its own rank less one: what comes out tells the rank.
+TEST_CASE("Histogram: the rank of a percentile is the nearest one for every count up to 3 000") {
+  // Each value is its rank minus one, so that the result shows the rank.
   Histogram histogram;
   for (std::uint64_t n = 1; n <= 128; ++n) {
     histogram.add(n - 1);
@@ -146,7 +146,7 @@ TEST_CASE("Histogram: the rank of a percentile is the nearest one, for every cou
       REQUIRE(histogram.percentile_ns(static_cast<double>(per_mille) / 1000) + 1 == (n * per_mille + 999) / 1000);
     }
   }
-  // Larger counts: all but one value are 1, and a rank that is one off meets the other.
+  // Larger counts: all values but one are 1, and a rank that is off by one finds the other.
   for (std::uint64_t n = 129; n <= 3000; n += 98) {
     for (const std::uint64_t per_mille : {500U, 900U, 990U, 999U}) {
       const std::uint64_t rank = (n * per_mille + 999) / 1000;
@@ -205,7 +205,7 @@ TEST_CASE("Histogram: counts go beyond 32 bits") {
     REQUIRE(all_ones.count(bucket) == (std::uint64_t{1} << 32U) + 1);
     REQUIRE(all_ones.total() == (std::uint64_t{1} << 32U) + 1);
   }
-  SECTION("by merging, more than once") {
+  SECTION("by merging repeatedly") {
     for (int times = 0; times < 3; ++times) { all_ones.merge(all_ones); }
     REQUIRE(all_ones.count(bucket) == 8 * ((std::uint64_t{1} << 32U) - 1));
     doubled.add(5);
@@ -213,12 +213,12 @@ TEST_CASE("Histogram: counts go beyond 32 bits") {
     REQUIRE(all_ones.count(bucket) == 8 * ((std::uint64_t{1} << 32U) - 1) + (std::uint64_t{1} << 32U));
     REQUIRE(all_ones.count(5) == 1);
   }
-  SECTION("and percentiles count them") {
+  SECTION("and percentiles include them") {
     doubled.add(7);
     REQUIRE(doubled.percentile_ns(1e-12) == 7);
     REQUIRE(within_a_bucket(doubled.percentile_ns(0.5), 1000));
   }
-  SECTION("clear() forgets those, too") {
+  SECTION("clear() resets those, too") {
     doubled.clear();
     REQUIRE(doubled.total() == 0);
     doubled.add(1000);
@@ -226,7 +226,7 @@ TEST_CASE("Histogram: counts go beyond 32 bits") {
   }
 }
 
-TEST_CASE("Histogram: without memory durations are counted as unbinned") {
+TEST_CASE("Histogram: counts durations as unbinned without memory") {
   MemoryBudget nothing(0);
   Histogram histogram;
   histogram.add(5, &nothing);
@@ -244,7 +244,7 @@ TEST_CASE("Histogram: without memory durations are counted as unbinned") {
   REQUIRE(histogram.total() == 0);
 }
 
-TEST_CASE("Histogram: memory for one octave keeps that octave") {
+TEST_CASE("Histogram: with memory for one octave it keeps that octave") {
   Histogram sample;
   sample.add(3);
   MemoryBudget one(sample.bytes());
@@ -256,7 +256,7 @@ TEST_CASE("Histogram: memory for one octave keeps that octave") {
   REQUIRE(histogram.unbinned() == 1);
   REQUIRE(histogram.bytes() == sample.bytes());
 
-  Histogram full;  // 2^32 of one duration; the carry needs a page that there is no memory for
+  Histogram full;  // 2^32 times one duration; the carry needs a page, but there is no memory
   full.add(3);
   for (int bit = 0; bit < 32; ++bit) { full.merge(full); }
   histogram.merge(full, &one);
@@ -264,7 +264,7 @@ TEST_CASE("Histogram: memory for one octave keeps that octave") {
   REQUIRE(histogram.unbinned() == 1 + (std::uint64_t{1} << 32U));
 }
 
-TEST_CASE("Histogram: pages are taken octave by octave and kept by clear()") {
+TEST_CASE("Histogram: allocates pages by octave and clear() keeps them") {
   Histogram histogram;
   REQUIRE(histogram.bytes() == 0);
   histogram.add(100);
@@ -298,7 +298,7 @@ TEST_CASE("Histogram: a copy is equal and independent") {
   REQUIRE(copy.total() == 3);
 }
 
-TEST_CASE("Histogram: packed it holds the same in fewer bytes, and goes on when something is added") {
+TEST_CASE("Histogram: packing keeps the contents in fewer bytes, and more can be added") {
   Random random(23);
   Histogram plain;
   for (int count = 0; count < 20'000; ++count) { plain.add(random.next() >> random.below(64)); }
@@ -324,10 +324,10 @@ TEST_CASE("Histogram: packed it holds the same in fewer bytes, and goes on when 
     REQUIRE(packed.count(bucket) == plain.count(bucket));
     REQUIRE(sum.count(bucket) == plain.count(bucket));
   }
-  CHECK(copy.total() + 1 == packed.total());  // which shared what it held
+  CHECK(copy.total() + 1 == packed.total());  // which shared its data
 }
 
-TEST_CASE("Histogram: a packed copy of one that is written keeps what it had seen") {
+TEST_CASE("Histogram: a packed copy keeps its contents while the original changes") {
   Histogram live;
   for (int count = 0; count < 300; ++count) { live.add(1'000); }
   Histogram copy;

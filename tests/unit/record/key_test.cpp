@@ -29,14 +29,14 @@ using takt_test::mentions;
 
 namespace {
 
-// The same names in another translation unit: see support/same_key.cpp.
+// The same names as in another translation unit: see support/same_key.cpp.
 inline constexpr Key Optimizer{"the optimizer of two files", Kind::compute};
 
 std::uint64_t loss(const std::string& what) { return takt_test::losses_of(takt::snapshot(), what); }
 
 }  // namespace
 
-TEST_CASE("Key: its identity is its name, at compile time") {
+TEST_CASE("Key: its name identifies it at compile time") {
   constexpr Key a{"name", Kind::io};
   constexpr Key b{"name", Kind::comm};
   static_assert(a == b);
@@ -48,7 +48,7 @@ TEST_CASE("Key: its identity is its name, at compile time") {
   REQUIRE(std::string(takt::to_string(Kind::wait)) == "wait");
 }
 
-TEST_CASE("Key: a copy looks up its number anew") {
+TEST_CASE("Key: a copy looks up its number again") {
   static constexpr Key original{"a key to be copied"};
   { const takt::Scope s(original); }
   REQUIRE(original.index() != takt::detail::kNoKey);
@@ -59,13 +59,13 @@ TEST_CASE("Key: a copy looks up its number anew") {
   REQUIRE(takt_test::calls_of(takt::snapshot(), "a key to be copied") == 2);
 }
 
-TEST_CASE("Key: two keys of one name in two files are one") {
+TEST_CASE("Key: two keys of one name in two files are the same") {
   { const takt::Scope s(Optimizer); }
   takt_test::time_in_another_file();
   REQUIRE(takt_test::calls_of(takt::snapshot(), Optimizer.name()) == 2);
 }
 
-TEST_CASE("Key: a second kind for one name is reported and counted once, and the first holds") {
+TEST_CASE("Key: a second kind for one name is reported and counted once, and the first is kept") {
   const CaughtErrors errors;
   static constexpr Key first{"of two kinds", Kind::io};
   static constexpr Key second{"of two kinds", Kind::comm};
@@ -81,7 +81,7 @@ TEST_CASE("Key: a second kind for one name is reported and counted once, and the
   REQUIRE(mentions(errors.text(), {"\"of two kinds\"", "comm", "io"}));
 }
 
-TEST_CASE("Key: a key of one's own named like a predefined one is that one") {
+TEST_CASE("Key: a user's key with a predefined name is the predefined key") {
   const CaughtErrors errors;
   static constexpr Key mine{"Batch", Kind::compute};
   const std::uint64_t conflicts = loss("key_kind_conflict");
@@ -93,7 +93,7 @@ TEST_CASE("Key: a key of one's own named like a predefined one is that one") {
   REQUIRE(takt_test::losses_of(snapshot, "key_kind_conflict") == conflicts + 1);
 }
 
-TEST_CASE("Key: names made at run time are told apart and found again") {
+TEST_CASE("Key: distinguishes and finds names made at run time") {
   std::set<const Key*> keys;
   for (int round = 0; round < 2; ++round) {
     for (int number = 0; number < 100; ++number) {
@@ -115,7 +115,7 @@ TEST_CASE("Key: key() takes any text") {
   REQUIRE(std::string(takt::key(static_cast<const char*>(nullptr)).name()) == "(unnamed)");
 }
 
-TEST_CASE("Key: odd names are repaired, reported and still told apart") {
+TEST_CASE("Key: odd names are repaired and reported but stay distinct") {
   const CaughtErrors errors;
   REQUIRE(std::string(takt::key("with\na\tline\x7f").name()) == "with?a?line?");
   REQUIRE(std::string(takt::key("").name()) == "(unnamed)");
@@ -127,7 +127,7 @@ TEST_CASE("Key: odd names are repaired, reported and still told apart") {
   REQUIRE(errors.text().find("holds control characters") != std::string::npos);
 
   const std::string ascii(10'000, 'x');
-  const std::string cut = std::string(191, 'x') + "_76bb4805";  // FNV-1a of all of it
+  const std::string cut = std::string(191, 'x') + "_76bb4805";  // FNV-1a of the whole name
   REQUIRE(std::string(takt::key(ascii.c_str()).name()) == cut);
   std::string wide;
   for (int count = 0; count < 100; ++count) { wide += "€"; }  // three bytes each: 63 fit
@@ -141,9 +141,9 @@ TEST_CASE("Key: odd names are repaired, reported and still told apart") {
   REQUIRE(std::string(takt::key((ascii + "x").c_str()).name()) != cut);
 }
 
-TEST_CASE("KeyTable: it has room for 4 000 keys, later ones are one, counted and reported") {
+TEST_CASE("KeyTable: holds 4 000 keys, and later ones share one, are counted and reported") {
   const CaughtErrors errors;
-  static auto* const table = new KeyTable;  // never destroyed, like that of a process
+  static auto* const table = new KeyTable;  // never destroyed, as in a process
   std::set<takt::detail::KeyIndex> indices;
   std::uint64_t refused = 0;
   for (int number = 0; number < 5000; ++number) {
@@ -160,19 +160,19 @@ TEST_CASE("KeyTable: it has room for 4 000 keys, later ones are one, counted and
   REQUIRE(table->refused() == refused);
   REQUIRE(errors.lines().size() == 1);
   REQUIRE(mentions(errors.text(), {"4 000", "\"many 3991\""}));
-  // What was there before is as it was.
+  // Existing keys are unchanged.
   REQUIRE(std::string(table->intern("many 17", Kind::io).name()) == "many 17");
   REQUIRE(table->resolve(takt::Forward) == takt::Forward.index());
   REQUIRE(std::string(table->name(takt::detail::kOverflowKey)) == "(overflow)");
-  // A key that was refused does not ask again.
+  // A refused key does not try again.
   const Key late{"many and late"};
   REQUIRE(table->resolve(late) == takt::detail::kOverflowKey);
   REQUIRE(table->resolve(late) == takt::detail::kOverflowKey);
   REQUIRE(table->refused() == refused + 1);
 }
 
-TEST_CASE("KeyTable: a handler of faults may use keys that are new") {
-  static auto* const table = new KeyTable;  // never destroyed, like that of a process
+TEST_CASE("KeyTable: an error handler may use new keys") {
+  static auto* const table = new KeyTable;  // never destroyed, as in a process
   takt::detail::forget_errors();
   takt::set_error_handler(
       [](const char*, void* its) { static_cast<KeyTable*>(its)->intern("the handler's", Kind::other); }, table);
@@ -183,8 +183,8 @@ TEST_CASE("KeyTable: a handler of faults may use keys that are new") {
   REQUIRE(table->refused() > 100);
 }
 
-TEST_CASE("KeyTable: threads that meet over a name agree on its number") {
-  static auto* const table = new KeyTable;  // never destroyed, like that of a process
+TEST_CASE("KeyTable: concurrent threads agree on the number of a name") {
+  static auto* const table = new KeyTable;  // never destroyed, as in a process
   constexpr int kThreads = 4;
   std::vector<std::vector<takt::detail::KeyIndex>> seen(kThreads);
   std::vector<std::thread> threads;

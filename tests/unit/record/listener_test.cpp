@@ -23,7 +23,7 @@ using takt_test::Held;
 
 namespace {
 
-/// Writes down what it is told.
+/// Records its calls.
 struct Reported {
   std::mutex mutex;
   std::string text;
@@ -46,7 +46,7 @@ struct Reported {
   }
 };
 
-/// Listens as long as it lives.
+/// Registers a listener for its lifetime.
 struct Listening {
   explicit Listening(Reported& to) : reported(to) { REQUIRE(takt::add_listener(reported.listener())); }
   ~Listening() { takt::remove_listener(reported.listener()); }
@@ -66,7 +66,7 @@ inline constexpr Key Inner{"Inner"};
 
 }  // namespace
 
-TEST_CASE("Listener: it is told of begins and ends as they happen") {
+TEST_CASE("Listener: receives starts and ends as they happen") {
   Reported& its = reported();
   { const Scope before(Outer); }
   {
@@ -87,7 +87,7 @@ TEST_CASE("Listener: it is told of begins and ends as they happen") {
   REQUIRE(takt_test::calls_of(takt::snapshot(), "Outer") == 3);
 }
 
-TEST_CASE("Listener: a region that it saw begin is the only one it sees end") {
+TEST_CASE("Listener: receives ends only of regions whose start it received") {
   Reported& its = reported();
   Held early(Outer);
   auto listening = std::make_unique<Listening>(its);
@@ -101,7 +101,7 @@ TEST_CASE("Listener: a region that it saw begin is the only one it sees end") {
   REQUIRE(its.take() == "-Inner ");
 }
 
-TEST_CASE("Listener: it is told on whichever thread a region ends") {
+TEST_CASE("Listener: is called on the thread that ends a region") {
   Reported& its = reported();
   const Listening listening(its);
   Held scope(Outer);
@@ -110,7 +110,7 @@ TEST_CASE("Listener: it is told on whichever thread a region ends") {
   REQUIRE(its.take() == "-Outer ");
 }
 
-TEST_CASE("Listener: a lap ends one region and begins the next, with its clock and its stream") {
+TEST_CASE("Listener: a lap ends one region and starts the next, with its clock and its stream") {
   Reported& its = reported();
   takt::ManualClock device;
   const Listening listening(its);
@@ -129,7 +129,7 @@ TEST_CASE("Listener: a lap ends one region and begins the next, with its clock a
   REQUIRE(device.outstanding() == 0);
 }
 
-TEST_CASE("Listener: a Timer that joined the process tells it, too") {
+TEST_CASE("Listener: receives the regions of a joined Timer") {
   Reported& its = reported();
   const Listening listening(its);
   auto timer = takt::Timer<takt::CpuBackend>::joined();
@@ -140,7 +140,7 @@ TEST_CASE("Listener: a Timer that joined the process tells it, too") {
   REQUIRE(its.take() == "+Outer +Inner -Inner -Outer ");
 }
 
-TEST_CASE("Listener: regions that are not timed are not told of") {
+TEST_CASE("Listener: does not receive regions that are not timed") {
   Reported& its = reported();
   const Listening listening(its);
   for (int round = 0; round < 4; ++round) { const Scope sampled(Outer, takt::every(3)); }
@@ -151,7 +151,7 @@ TEST_CASE("Listener: regions that are not timed are not told of") {
   REQUIRE(its.take().empty());
 }
 
-TEST_CASE("Listener: every begin has its end, also of regions too deep to be timed") {
+TEST_CASE("Listener: every start has an end, even for regions too deep to be timed") {
   Reported& its = reported();
   const Listening listening(its);
   std::vector<Held> scopes;
@@ -168,8 +168,7 @@ TEST_CASE("Listener: every begin has its end, also of regions too deep to be tim
   REQUIRE(ends == 150);
 }
 
-TEST_CASE(
-    "Listener: several are told in turn, the last one first of an end, eight have room in the life of a process") {
+TEST_CASE("Listener: several are called in order, in reverse for ends, and a process can have eight") {
   Reported& first = reported();
   static Reported second;
   const Listening one(first);
@@ -181,7 +180,7 @@ TEST_CASE(
   }
   REQUIRE(first.take() == "-Outer ");
   REQUIRE(second.take() == "-Outer ");
-  for (int round = 0; round < 20; ++round) { const Listening again(second); }  // takes no more of the room
+  for (int round = 0; round < 20; ++round) { const Listening again(second); }  // takes no further place
   static Reported others[10];
   int added = 0;
   while (added < 10 && takt::add_listener(others[added].listener())) { ++added; }

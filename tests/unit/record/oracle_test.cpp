@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Random sequences of everything that can be done to recorders, well and badly, held against a model that shares no
-// code
-// with them. A failure prints its seed; TAKT_TEST_SEED repeats it.
+// Random sequences of all operations on recorders, valid and invalid, compared with a model that shares no code with
+// them. A failure prints its seed; TAKT_TEST_SEED repeats it.
 #include "process/collector.hpp"
 #include "process/registry.hpp"
 #include "record/recorder.hpp"
@@ -31,7 +30,7 @@ using takt_test::Oracle;
 using takt_test::Random;
 using takt_test::TestClock;
 
-// There are millions of comparisons: only those that fail are worth a word.
+// Prints only failures, because there are millions of comparisons.
 #define SAME(a, b)                              \
   do {                                          \
     if (!((a) == (b))) { REQUIRE((a) == (b)); } \
@@ -39,16 +38,16 @@ using takt_test::TestClock;
 
 namespace {
 
-/// What a run consists of, in percent where nothing else is said.
+/// The composition of a run, in percent unless noted.
 struct Mix {
   const char* name;
-  std::uint64_t keys;  // beside Epoch and Batch
-  unsigned max_depth;  // regions are begun up to this depth
-  unsigned disorder;   // ends that are not of the innermost region
-  unsigned mistakes;   // ends of what is not open, amounts below 1
+  std::uint64_t keys;  // in addition to Epoch and Batch
+  unsigned max_depth;  // regions start up to this depth
+  unsigned disorder;   // ends of regions that are not innermost
+  unsigned mistakes;   // ends of closed regions, amounts below 1
   unsigned elsewhere;  // ends on another thread
-  unsigned device;     // regions that are put on a device
-  unsigned steps;      // begins that are a Batch or an Epoch
+  unsigned device;     // regions on a device
+  unsigned steps;      // starts of a Batch or an Epoch
 };
 
 constexpr Mix kMixes[] = {
@@ -98,7 +97,7 @@ std::string path_text(const Oracle::Path& path) {
   return text;
 }
 
-/// One thread as it is recorded, and as it should be.
+/// A thread's recorder and its model.
 struct Thread {
   struct Live {
     Region region;
@@ -112,13 +111,13 @@ struct Thread {
 
   Recorder& recorder;
   Oracle oracle;
-  std::vector<Live> live;     // in the order of their begins
-  std::vector<Region> ended;  // some that are not open any more
+  std::vector<Live> live;     // in order of their start
+  std::vector<Region> ended;  // some closed regions
   std::unique_ptr<Collector> collector;
   std::vector<takt::Row> rows;
 };
 
-/// A device span that is waited for: the outcome is decided here and found out there.
+/// A pending device span: its outcome is decided here and found by the recorder later.
 struct Waiting {
   Thread* thread;
   Oracle::Span* span;
@@ -133,7 +132,7 @@ class Simulation {
 
   Simulation(const Mix& mix, std::uint64_t seed) : mix_(mix), random_(seed), registry_(time_.clock, key_table(), 0) {
     for (std::size_t index = 0; index < kThreads; ++index) {
-      // Never destroyed, like every recorder; held so that a leak checker knows.
+      // Recorders are never destroyed; this list makes them reachable for leak checkers.
       static auto* const recorders = new std::vector<Recorder*>;
       static auto* const shared = new Shared(std::size_t{4} << 30U);
       recorders->push_back(Recorder::create(time_.clock, *shared, 0));
@@ -153,7 +152,7 @@ class Simulation {
       step(thread);
       for (Thread& each : threads_) { let_go(each); }
       if (number_ % 64 == 0) { decide_old(); }
-      for (Thread& each : threads_) { drain(each); }  // at once, as it may be small
+      for (Thread& each : threads_) { drain(each); }  // at once, because it may be small
       if (number_ % 6133 == 0) { compare_all(); }
     }
     compare_all();
@@ -196,7 +195,7 @@ class Simulation {
     }
   }
 
-  /// What was given up as forgotten has lost its begin on the device.
+  /// Regions dropped as forgotten have lost their start on the device.
   void let_go(Thread& thread) {
     for (const std::uint32_t id : thread.oracle.take_given_up()) {
       thread.recorder.fold();
@@ -210,15 +209,14 @@ class Simulation {
   }
 
   Oracle::Key random_key(const Thread& thread) {
-    // Deeper down only inside a step: every path of outermost Batches is a series, of which a process has room for 1
-    // 024.
+    // Deeper down only inside a step: every path of outermost Batches is a series, and a process holds 1,024 series.
     if (random_.chance(mix_.steps) && (thread.oracle.frames() < 2 || thread.oracle.step_open())) {
       return random_.chance(80) ? Oracle::kBatch : Oracle::kEpoch;
     }
     return 10 + random_.below(mix_.keys);
   }
 
-  /// The mark that an operation has taken, if it has.
+  /// Returns the mark that an operation has taken, if any.
   template <class Work>
   bool new_mark(Work work, Mark& mark) {
     const std::vector<Mark> before = device_.held();
@@ -270,7 +268,7 @@ class Simulation {
         },
         mark);
     device_.refuse(false);
-    // A mark that is not new, though none was refused, is one that a region has just given back which this end gave up.
+    // If no mark was refused but this one is not new, a region that this end dropped has just returned it.
     const bool marked = is_new || !refused;
     Oracle::Span* const span =
         live.device ? thread.oracle.device_end(id, live.marked && marked, device_.now_ns() - live.device_begin, now())
@@ -281,7 +279,7 @@ class Simulation {
     remember(thread, live.region);
   }
 
-  /// The last mark that regions gave back when they were given up.
+  /// Returns the last mark that dropped regions returned.
   static Mark given_back(const Thread& thread) {
     Mark mark = 0;
     for (const std::uint32_t id : thread.oracle.given_up()) {
@@ -326,7 +324,7 @@ class Simulation {
     if (thread.ended.empty()) { return; }
     const Region region = thread.ended[random_.below(thread.ended.size())];
     thread.ended.clear();
-    // By its place a region is told from other open ones only: an end of one whose place is taken again ends that one.
+    // A place distinguishes a region only from other open ones: ending a reused place ends its current region.
     if (thread.oracle.is_open(region_id(region)) || thread.oracle.is_deep(region_id(region))) { return; }
     thread.recorder.end_plain(region);
     thread.oracle.end(region_id(region), now());
@@ -337,13 +335,13 @@ class Simulation {
     const Thread::Live live = opener.live[which];
     const std::uint32_t id = region_id(live.region);
     if (&opener == &ender) { return; }
-    time_.fake.advance(1);  // so that it is known what came first
+    time_.fake.advance(1);  // so that the order is known
     opener.live.erase(opener.live.begin() + static_cast<std::ptrdiff_t>(which));
     const bool deep = !opener.oracle.is_open(id);
     const bool overflow = deep || opener.oracle.in_overflow(id);
     if (overflow || random_.chance(50)) {
       opener.recorder.fold();
-    }  // an ender does not know of room in what is not folded
+    }  // the ender does not know the capacity of unfolded data
     const std::uint64_t ended_at = now();
     DeviceBegin begin;
     const bool device = opener.recorder.take_device(live.region, begin);
@@ -373,7 +371,7 @@ class Simulation {
       begin.release();
       mark.release();
     }
-    if (random_.chance(50)) { opener.recorder.fold(); }  // where it takes the notice
+    if (random_.chance(50)) { opener.recorder.fold(); }  // and takes the notice there
     time_.fake.advance(1);
     opener.oracle.leave(id, ended_at);
   }
@@ -392,12 +390,12 @@ class Simulation {
     thread.oracle.items(region_id(region), count, what == Amount::bytes);
   }
 
-  // What becomes of device spans.
+  // Decides the outcome of device spans.
 
   void decide_at(std::size_t which, bool fail) {
     const Waiting chosen = waiting_[which];
     if (fail) {
-      flush();  // spans that share the mark have their outcome already
+      flush();  // spans that share the mark already have their outcome
       device_.fail(chosen.end);
       for (std::size_t at = waiting_.size(); at-- > 0;) {
         if (waiting_[at].end == chosen.end || waiting_[at].begin == chosen.end) { settle(at, Oracle::Outcome::failed); }
@@ -424,7 +422,7 @@ class Simulation {
   void decide() {
     if (waiting_.empty()) { return; }
     const std::size_t which = random_.below(waiting_.size());
-    // (A failed mark would still fail the region that it has begun, and its number may be used again after that.)
+    // (A failed mark would also fail the region that it started, and its number may be reused after that.)
     decide_at(which, random_.chance(10) && !begins_an_open_region(waiting_[which].end));
   }
   void decide_old() {
@@ -453,7 +451,7 @@ class Simulation {
 
   void compare_all() {
     INFO("mix: " << mix_.name << ", operation " << number_);
-    for (Thread& thread : threads_) { compare_copy(thread); }  // with what is not folded yet
+    for (Thread& thread : threads_) { compare_copy(thread); }  // including unfolded data
     flush();
     for (Thread& thread : threads_) {
       compare_tree(thread, thread.recorder.tree(), true);
@@ -480,7 +478,7 @@ class Simulation {
     return path;
   }
 
-  /// \param in_order which one was first is known, too.
+  /// \param in_order whether the order is also known.
   static void compare(const takt::Summary& real, const Oracle::Durations& wanted, bool in_order = true) {
     SAME(real.n(), wanted.n);
     SAME(real.total_ns(), wanted.total);
@@ -529,14 +527,14 @@ class Simulation {
       losses[{name_of(each.kind.get()), each.key.get()}] += each.count.get();
     }
     auto wanted = oracle.losses();
-    for (auto* each : {&losses, &wanted}) {  // outcomes of devices are not known before they were looked at
+    for (auto* each : {&losses, &wanted}) {  // outcomes of devices are unknown until polled
       for (auto at = each->begin(); at != each->end();) {
         at = at->second == 0                                 ? each->erase(at)
              : !device && at->first.first == "device_failed" ? each->erase(at)
                                                              : std::next(at);
       }
     }
-    if (oracle.losses().size() <= 64 - kLossKinds) {  // so many have a place with their key (Tree::count)
+    if (oracle.losses().size() <= 64 - kLossKinds) {  // maximum number of losses with their key (Tree::count)
       SAME(text_of(losses), text_of(wanted));
     } else {
       SAME(text_of(sums_of(losses)), text_of(sums_of(wanted)));
@@ -557,7 +555,7 @@ class Simulation {
     return sums;
   }
 
-  /// The end of the run: what has no result gets none, and every row is held against the model.
+  /// Ends the run: pending spans get no result, and every row is compared with the model.
   void finish() {
     INFO("mix: " << mix_.name << ", at the end");
     flush();
@@ -637,7 +635,7 @@ class Simulation {
     compare(rest, expected.rest);
   }
 
-  /// The model keeps device values by path; what has no column is added up, and the Batch has its own length.
+  /// The model keeps device values by path. Adds up those without a column, and sets the Batch's own span.
   static void with_rest_and_own(Thread& thread, Oracle::Row& row) {
     const std::vector<Oracle::Path>& columns = thread.oracle.series().at(row.batch).columns;
     for (auto at = row.cells.begin(); at != row.cells.end();) {
@@ -667,14 +665,14 @@ class Simulation {
   takt::ManualClock device_;
   Registry registry_;
   std::vector<Thread> threads_;
-  std::vector<Waiting> waiting_;  // in the order in which they were asked for
+  std::vector<Waiting> waiting_;  // in order of request
   std::set<Mark> failed_;
   std::uint64_t number_ = 0;
 };
 
 }  // namespace
 
-TEST_CASE("Recorder: whatever is done to it, well or badly, it records as the model does") {
+TEST_CASE("Recorder: equals the model after any sequence of valid and invalid operations") {
   const std::uint64_t seed = takt_test::test_seed();
   const int runs = takt_test::kSanitized ? 1 : 2;
   const int operations = takt_test::scaled(64'000);
@@ -689,8 +687,8 @@ TEST_CASE("Recorder: whatever is done to it, well or badly, it records as the mo
   }
 }
 
-TEST_CASE("Recorder: a Batch without a place that has the number of the last step is not taken for that step") {
+TEST_CASE("Recorder: a Batch without a place is not mistaken for the last step of the same number") {
   constexpr const Mix& kFull = kMixes[sizeof kMixes / sizeof kMixes[0] - 1];
-  Simulation simulation(kFull, 12);  // of which operation 23 204 is such an end
+  Simulation simulation(kFull, 12);  // whose operation 23 204 is such an end
   simulation.run(24'600);
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kBlock = OutboxPool::kBlockBytes;
 constexpr auto kSpan = Record::Type::span;
 
-/// A record of `bytes`, filled with one number.
+/// Puts a record of `bytes` filled with one number.
 bool put_filled(Outbox& outbox, std::size_t bytes, std::uint64_t number) {
   void* place = outbox.reserve(bytes, kSpan);
   if (place == nullptr) { return false; }
@@ -43,7 +43,7 @@ bool is_filled(const Record& record, std::uint64_t number) {
 
 const Record* front(Outbox& outbox) { return outbox.front(outbox.end()); }
 
-/// Everything that is in it, oldest first: how many records.
+/// Reads all records, oldest first, and returns their number.
 std::uint64_t read_filled(Outbox& outbox, std::uint64_t first) {
   std::uint64_t count = 0;
   const std::uint64_t end = outbox.end();
@@ -56,7 +56,7 @@ std::uint64_t read_filled(Outbox& outbox, std::uint64_t first) {
 
 }  // namespace
 
-TEST_CASE("Outbox: records come out whole and in order") {
+TEST_CASE("Outbox: records are read whole and in order") {
   OutboxPool pool(kBlock);
   Outbox outbox(pool);
   REQUIRE(outbox.usable());
@@ -65,7 +65,7 @@ TEST_CASE("Outbox: records come out whole and in order") {
   REQUIRE(read_filled(outbox, 0) == 5);
 }
 
-TEST_CASE("Outbox: every size of record survives every place in a block, and blocks are used again") {
+TEST_CASE("Outbox: every record size works at every place in a block, and blocks are reused") {
   OutboxPool pool(4 * kBlock);
   Outbox outbox(pool);
   takt_test::Random random(2);
@@ -91,15 +91,15 @@ TEST_CASE("Outbox: every size of record survives every place in a block, and blo
   REQUIRE(written + outbox.dropped(kSpan) == 20'000);
 }
 
-TEST_CASE("Outbox: what there is no room for is dropped and counted by type, and there is room after a pop") {
+TEST_CASE("Outbox: drops and counts records by type when full, and accepts more after a pop") {
   OutboxPool pool(2 * kBlock);
   Outbox outbox(pool);
   std::uint64_t written = 0;
   while (put_filled(outbox, 1024, written)) { ++written; }
-  REQUIRE(written == 6);  // three fit a block beside its head
+  REQUIRE(written == 6);  // three fit into a block besides its header
   REQUIRE(outbox.dropped(kSpan) == 1);
   REQUIRE(outbox.reserve(2000, Record::Type::row) == nullptr);
-  REQUIRE(outbox.reserve(Outbox::kMaxBytes + 8, Record::Type::row) == nullptr);  // never
+  REQUIRE(outbox.reserve(Outbox::kMaxBytes + 8, Record::Type::row) == nullptr);  // never fits
   REQUIRE(outbox.dropped(Record::Type::row) == 2);
   REQUIRE(outbox.dropped(kSpan) == 1);
   REQUIRE(read_filled(outbox, 0) == 6);
@@ -107,7 +107,7 @@ TEST_CASE("Outbox: what there is no room for is dropped and counted by type, and
   REQUIRE(read_filled(outbox, 6) == 1);
 }
 
-TEST_CASE("Outbox: the reader stops at the end that it has asked for") {
+TEST_CASE("Outbox: the reader stops at the requested end") {
   OutboxPool pool(kBlock);
   Outbox outbox(pool);
   put_filled(outbox, 40, 1);
@@ -119,7 +119,7 @@ TEST_CASE("Outbox: the reader stops at the end that it has asked for") {
   REQUIRE(front(outbox) != nullptr);
 }
 
-TEST_CASE("Outbox: of what is reserved only what is pushed is taken") {
+TEST_CASE("Outbox: of reserved space only what is pushed is used") {
   OutboxPool pool(kBlock);
   Outbox outbox(pool);
   for (std::uint64_t number = 0; number < 200; ++number) {
@@ -129,7 +129,7 @@ TEST_CASE("Outbox: of what is reserved only what is pushed is taken") {
   REQUIRE(read_filled(outbox, 0) == 200);
 }
 
-TEST_CASE("Outbox: metrics come out as they went in, and those soon after each other take two words") {
+TEST_CASE("Outbox: metrics are read as written, and close ones take two words") {
   OutboxPool pool(kBlock * 64);
   Outbox outbox(pool);
   takt_test::Random random(3);
@@ -160,7 +160,7 @@ TEST_CASE("Outbox: metrics come out as they went in, and those soon after each o
   REQUIRE(packed > put.size() * 8 / 10);
 }
 
-TEST_CASE("Outbox: a metric that was dropped does not change those after it") {
+TEST_CASE("Outbox: a dropped metric does not change later ones") {
   OutboxPool pool(2 * kBlock);
   Outbox outbox(pool);
   MetricRecord metric;
@@ -185,7 +185,7 @@ TEST_CASE("Outbox: a metric that was dropped does not change those after it") {
   REQUIRE(got.step == 5);
 }
 
-TEST_CASE("PackedCell: what fits takes a word, what does not takes four, and both come back as they were") {
+TEST_CASE("PackedCell: small values take a word, others four, and both are restored exactly") {
   const CellRecord cells[] = {{0, 1, 0, -1},
                               {4095, 65'535, (std::int64_t{1} << 36) - 1, -1},
                               {7, 65'536, 5, -1},
@@ -209,7 +209,7 @@ TEST_CASE("PackedCell: what fits takes a word, what does not takes four, and bot
   REQUIRE(from == to);
 }
 
-TEST_CASE("OutboxPool: one outbox may take what others leave, and gives it back") {
+TEST_CASE("OutboxPool: one outbox may use what others leave, and returns it") {
   OutboxPool pool(16 * kBlock);
   Outbox quiet(pool);
   std::uint64_t written = 0;
@@ -218,7 +218,7 @@ TEST_CASE("OutboxPool: one outbox may take what others leave, and gives it back"
     while (put_filled(busy, 1000, written)) { ++written; }
     REQUIRE(written == 15 * 4);
     REQUIRE(pool.used() == 16 * kBlock);
-    REQUIRE(put_filled(quiet, 1000, 0));  // its first block is its own
+    REQUIRE(put_filled(quiet, 1000, 0));  // its first block is reserved
   }
   REQUIRE(pool.used() == kBlock);
   pool.set_limit(32 * kBlock);
@@ -228,11 +228,11 @@ TEST_CASE("OutboxPool: one outbox may take what others leave, and gives it back"
   pool.set_limit(kBlock);
   REQUIRE(read_filled(another, 0) == written);
   REQUIRE(put_filled(quiet, 1000, 1));
-  Outbox refused(pool);  // beside the two there are
+  Outbox refused(pool);  // in addition to the two
   REQUIRE(!refused.usable());
 }
 
-TEST_CASE("OutboxPool: threads take and give back without getting the same block twice") {
+TEST_CASE("OutboxPool: threads never get the same block twice") {
   OutboxPool pool(8 * kBlock);
   constexpr int kThreads = 4;
   constexpr std::uint64_t kRounds = takt_test::scaled(100'000);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What is recorded and when it can be seen. Random sequences are in oracle_test.cpp, devices in device_queue_test.cpp.
+// Contents of a recorder, and when readers see them. Random sequences are in oracle_test.cpp, devices in
+// device_queue_test.cpp.
 #include "record/recorder.hpp"
 
 #include "support/catch.hpp"
@@ -23,7 +24,7 @@ using takt_test::RecorderFixture;
 
 namespace {
 
-/// What a reader makes of a copy.
+/// Builds the tree that a reader makes of a copy.
 std::unique_ptr<Tree> replay(const Recorder& recorder, const Clock& clock, const Unfolded& unfolded) {
   auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_for_replay(recorder.tree(), unfolded.state);
@@ -34,7 +35,7 @@ std::unique_ptr<Tree> replay(const Recorder& recorder, const Clock& clock, const
 
 }  // namespace
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: what is not folded yet is seen by readers") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: readers see data that is not folded yet") {
   const Region outer = begin(kA);
   pass(10);
   region(kB, 5);
@@ -49,7 +50,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: what is not folded yet is seen by r
   REQUIRE(node({kA})->host.total_ns() == 15);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: a reader that is overtaken counts nothing twice and loses nothing") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: a reader that is overtaken neither double-counts nor loses data") {
   Random random(takt_test::test_seed());
   CAPTURE(takt_test::test_seed());
   struct Open {
@@ -61,7 +62,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a reader that is overtaken counts n
     std::vector<std::uint64_t> total_ns{0};  // by number of calls
     std::size_t before = 0;                  // calls before the copy
   };
-  // A path is a number, a digit a key: a search costs less than what it is for.
+  // A path is a number and each digit a key, so that lookups are cheap.
   const auto inside = [](std::uint64_t path, std::uint64_t key) { return path * 10 + key; };
   std::vector<Open> open;
   std::unordered_map<std::uint64_t, Calls> paths;
@@ -93,9 +94,9 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a reader that is overtaken counts n
     for (auto& [path, its] : paths) { its.before = its.total_ns.size() - 1; }
     Unfolded unfolded;
     recorder->copy(unfolded);
-    for (std::uint64_t count = random.below(30); count > 0; --count) { step(); }  // the owner goes on
+    for (std::uint64_t count = random.below(30); count > 0; --count) { step(); }  // the owner continues
     const auto copy = replay(*recorder, time.clock, unfolded);
-    std::vector<std::uint64_t> path_of;  // parents come first
+    std::vector<std::uint64_t> path_of;  // parents first
     for (std::uint32_t index = 0; index < copy->nodes(); ++index) {
       const Node& node = *copy->node(index);
       path_of.push_back(inside(node.parent->parent == nullptr ? 0 : path_of[node.parent->index], node.key));
@@ -130,16 +131,16 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions stay open over thousands of
 }
 
 TEST_CASE_METHOD(RecorderFixture,
-                 "Recorder: with a region open in every block others begin in between, until every place is taken") {
+                 "Recorder: with an open region in every block more can start until every place is used") {
   std::vector<Region> open;
   for (std::size_t block = 0; block < kBlocks; ++block) {
-    open.push_back(begin(block + 1 < kBlocks ? kA : kC));  // deeper than 64 keys a region stands where its key does
+    open.push_back(begin(block + 1 < kBlocks ? kA : kC));  // deeper than 64 keys a region is counted where its key is
     REQUIRE(open.back() != 0);
     const auto in_block = [](Region region) { return region_id(region) / kBlockEvents; };
     for (std::size_t earlier = 0; earlier < block; ++earlier) {
       REQUIRE(in_block(open[earlier]) != in_block(open.back()));
     }
-    for (std::size_t filler = 0; filler < 31 && block + 1 < kBlocks; ++filler) { region(kB, 1); }  // on to the next
+    for (std::size_t filler = 0; filler < 31 && block + 1 < kBlocks; ++filler) { region(kB, 1); }  // fills the block
   }
   for (int more = 0; more < 200; ++more) { region(kC, 1); }  // the last block is full, and no other is free
   REQUIRE(losses(LossKind::overflow) == 0);
@@ -147,7 +148,7 @@ TEST_CASE_METHOD(RecorderFixture,
   while (const Region more = begin(kC)) { open.push_back(more); }
   REQUIRE(open.size() == Tree::kMaxOpen);
   REQUIRE(losses(LossKind::no_place) == 1);
-  // What needs no place of its own is still recorded.
+  // Operations that need no place are still recorded.
   recorder->amount(open[5], Amount::items, 7);
   recorder->skip(kC);
   recorder->add(kC, 11);
@@ -178,7 +179,7 @@ TEST_CASE_METHOD(RecorderFixture,
   REQUIRE(items == 7);
 }
 
-TEST_CASE("Recorder: time goes on where the 51 bits of an event wrap") {
+TEST_CASE("Recorder: time continues when the 51 bits of an event wrap") {
   for (const std::uint64_t turns : {0U, 1U, 5U}) {
     RecorderFixture its((turns << 51U) + (std::uint64_t{1} << 51U) - 20'000);
     for (int round = 0; round < 100; ++round) { its.region(RecorderFixture::kA, 1000); }
@@ -189,12 +190,12 @@ TEST_CASE("Recorder: time goes on where the 51 bits of an event wrap") {
 }
 
 TEST_CASE_METHOD(RecorderFixture, "Recorder: a region may be open for days") {
-  const std::uint64_t days = std::uint64_t{8} * 24 * 3600 * 1'000'000'000;  // at 1 GHz; 51 bits are 26 days
+  const std::uint64_t days = std::uint64_t{8} * 24 * 3600 * 1'000'000'000;  // at 1 GHz 51 bits are 26 days
   region(kA, days);
   REQUIRE(node({kA})->host.total_ns() == days);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: a counter that steps back makes no negative time") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: a counter that steps back gives no negative time") {
   const Region outer = begin(kA);
   pass(1000);
   const Region inner = begin(kB);
@@ -202,12 +203,12 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a counter that steps back makes no 
   end(inner);
   time.fake.move_counter(-400);
   REQUIRE(node({kA, kB})->host.total_ns() == 0);
-  pass(900);  // 100 beyond where it was
+  pass(900);  // 100 beyond its earlier value
   end(outer);
   REQUIRE(node({kA})->host.total_ns() == 1100);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: regions on a counter that is given up are counted, not timed") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: counts regions on a dropped counter without timing them") {
   region(kA, 10);
   const Region step_open = begin(kBatch);
   const Region folded = begin(kA);
@@ -240,7 +241,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions on a counter that is given 
   REQUIRE(recorder->tree().has_discarded() == false);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: a reader knows what is not to be timed, too") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: readers also skip regions that must not be timed") {
   const Region open = begin(kA);
   recorder->fold();
   time.fake.set_rate(1100);
@@ -254,14 +255,13 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a reader knows what is not to be ti
   Unfolded unfolded;
   recorder->copy(unfolded);
   REQUIRE(unfolded.count == 3);
-  unfolded.event[1] =
-      end_event(open, time.fake.ticks() + 1'000'000'000'000);  // by the counter, as an inline end makes it
+  unfolded.event[1] = end_event(open, time.fake.ticks() + 1'000'000'000'000);  // by the counter, as an inline end does
   const auto copy = replay(*recorder, time.clock, unfolded);
   REQUIRE(copy->node(0)->host.n() == 0);
   REQUIRE(copy->node(1)->host.total_ns() == 20);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: lap() ends one region and begins the next at the same time") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: lap() ends one region and starts the next at the same time") {
   const Region outer = begin(kA);
   Region lap = begin(kB);
   for (int round = 0; round < 100; ++round) {
@@ -291,7 +291,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: lap() from Batch to Batch makes a r
   REQUIRE(all[3].period_ns == 10);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: items and bytes belong to the region they are given to") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: items and bytes belong to the region that received them") {
   const Region outer = begin(kA);
   const Region inner = begin(kB);
   recorder->amount(outer, Amount::items, 3);
@@ -308,8 +308,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: items and bytes belong to the regio
   REQUIRE(losses(LossKind::bad_amount) == 2);
 }
 
-TEST_CASE_METHOD(RecorderFixture,
-                 "Recorder: one in n regions is timed, also of keys that begin at the same place of the table") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: times one in n regions, even for keys that hash to the same place") {
   for (int round = 0; round < 10; ++round) {
     for (const KeyIndex key : std::initializer_list<KeyIndex>{10, 10 + 64, 11, 10 + 2 * 64, 11 + 64}) {
       REQUIRE(recorder->sampled(key, 3) == (round % 3 == 0));
@@ -319,7 +318,7 @@ TEST_CASE_METHOD(RecorderFixture,
   }
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: a region that is not timed is counted where it would be") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: counts a region that is not timed at its path") {
   const Region outer = begin(kA);
   recorder->skip(kB);
   recorder->skip(kB);
@@ -328,7 +327,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a region that is not timed is count
   REQUIRE(node({kA, kB})->host.n() == 0);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: the innermost open region of a key is found, in the overflow too") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: finds the innermost open region of a key, also in the overflow") {
   REQUIRE(recorder->innermost(kA, true) == 0);
   REQUIRE(losses(LossKind::end_without_start) == 0);
   REQUIRE(recorder->innermost(kA, false) == 0);
@@ -354,7 +353,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: the innermost open region of a key 
   REQUIRE(losses(LossKind::end_without_start) == 1);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: a region without a place in the tree is found by its key") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: finds a region without a place in the tree by its key") {
   for (KeyIndex key = 10; key < 100; ++key) {
     const Region outer = begin(key);
     for (KeyIndex below = 10; below < 60; ++below) { region(below, 1); }
@@ -367,7 +366,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a region without a place in the tre
   REQUIRE(recorder->innermost(200, true) == 0);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: recycled, it knows nothing of the thread before") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: keeps nothing of the previous thread when recycled") {
   for (int step = 0; step < 3; ++step) {
     const Region batch = begin(kBatch);
     region(kA, 5);
@@ -397,11 +396,11 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: recycled, it knows nothing of the t
   REQUIRE(node({kB})->items.get() == 0);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: regions too deep keep their places from being used again") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: regions too deep keep their places from reuse") {
   std::vector<Region> open;
   for (int level = 0; level < 66; ++level) { open.push_back(begin(kA)); }
   recorder->fold();
-  end(open[10]);  // makes room for regions of their own
+  end(open[10]);  // makes space for regions with their own node
   open.erase(open.begin() + 10);
   for (int round = 0; round < 10'000; ++round) {
     const Region other = begin(kB);
@@ -419,10 +418,10 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions too deep keep their places 
 }
 
 TEST_CASE_METHOD(RecorderFixture,
-                 "Recorder: a region that ends on another thread at the reading of its begin has ended") {
+                 "Recorder: a region has ended even if another thread ends it at the reading of its start") {
   const Region around = begin(kA);
   const Region first = begin(kB);
-  if (GENERATE(false, true)) { recorder->fold(); }  // or its begin is not folded yet
+  if (GENERATE(false, true)) { recorder->fold(); }  // or its start is not folded yet
   const Region second = begin(kC);
   recorder->leave_notice(region_id(second), time.now_ns());
   recorder->leave_notice(region_id(first), time.now_ns());
@@ -445,8 +444,7 @@ TEST_CASE_METHOD(RecorderFixture,
   REQUIRE(losses(LossKind::end_without_start) == 0);
 }
 
-TEST_CASE_METHOD(RecorderFixture,
-                 "Recorder: a region of another thread that ends inside a step is no part of its row") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: a region of another thread that ends inside a step is not in its row") {
   const Region batch = begin(kBatch);
   region(kA, 10);
   recorder->fold();
@@ -464,7 +462,7 @@ TEST_CASE_METHOD(RecorderFixture,
   REQUIRE(node({kBatch, kA})->host.n() == 3);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with the next step") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that get memory late start with the next step") {
   const auto step = [&] {
     const Region batch = begin(kBatch);
     region(kA, 10);
@@ -472,7 +470,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with
   };
   MemoryBudget& memory = shared().budget;
   const std::size_t before = memory.limit();
-  step();  // makes the paths
+  step();  // creates the paths
   RecorderFixture::rows();
   Node* const batch = recorder->tree().node(node({kBatch})->index);
   delete static_cast<StepSeries*>(batch->series);
@@ -482,7 +480,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with
   step();
   memory.set_limit(before);
   REQUIRE(RecorderFixture::rows().empty());
-  step();  // finds room, but three steps are in the books
+  step();  // gets memory, but the totals include three steps
   REQUIRE(RecorderFixture::rows().empty());
   step();
   const std::vector<takt::Row> all = RecorderFixture::rows();
@@ -491,7 +489,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with
   REQUIRE(cell(all[0], node({kBatch, kA}))->host_ns == 10);
 }
 
-TEST_CASE("Recorder: the budget counts the pages of an arena that are touched") {
+TEST_CASE("Recorder: the budget counts the touched pages of an arena") {
   using takt::detail::Arena;
   using takt::detail::Recorder;
   CHECK(Recorder::bytes(4096) == sizeof(Recorder) + 4096);
@@ -502,7 +500,8 @@ TEST_CASE("Recorder: the budget counts the pages of an arena that are touched") 
   CHECK(RecorderFixture::shared().budget.used() - before >= Recorder::bytes(page));
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: after a change of the clock an end is not taken for the Batch before it") {
+TEST_CASE_METHOD(RecorderFixture,
+                 "Recorder: after a clock change an end is not mistaken for that of the previous Batch") {
   region(kBatch, 10);
   REQUIRE(rows().size() == 1);
   const Region watched = recorder->begin(kA, kRegionUnusual);
@@ -514,8 +513,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: after a change of the clock an end 
   REQUIRE(static_cast<const StepSeries*>(node({kBatch})->series)->steps() == 1);
 }
 
-TEST_CASE_METHOD(RecorderFixture,
-                 "Recorder: what an abandoned region left behind does not meet the next one at its place") {
+TEST_CASE_METHOD(RecorderFixture, "Recorder: data of a dropped region does not affect the next one at its place") {
   takt::ManualClock device;
   const takt::StreamRef stream = takt::ManualBackend(device).stream();
   const Region left = recorder->begin_device(kA, 0, stream);

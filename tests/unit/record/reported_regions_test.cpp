@@ -7,7 +7,7 @@
 using takt::detail::ReportedRegions;
 using takt::detail::Tree;
 
-TEST_CASE("ToldRegions: what listeners were told of a region is taken once") {
+TEST_CASE("ReportedRegions: returns the listeners of a region once") {
   ReportedRegions reported;
   REQUIRE(reported.add(70, 5));
   REQUIRE(reported.add(71, 255));
@@ -17,7 +17,7 @@ TEST_CASE("ToldRegions: what listeners were told of a region is taken once") {
   REQUIRE(reported.take(70) == 5);
 }
 
-TEST_CASE("ToldRegions: there is room for as many as are timed, and again for what was taken") {
+TEST_CASE("ReportedRegions: holds as many regions as are timed, and reuses space") {
   ReportedRegions reported;
   for (unsigned id = 1; id <= Tree::kMaxDepth; ++id) { REQUIRE(reported.add(id, 1)); }
   REQUIRE(!reported.add(100, 1));

@@ -15,7 +15,7 @@ using takt::Cell;
 using takt::Throughput;
 using takt_test::RecorderFixture;
 
-TEST_CASE_METHOD(RecorderFixture, "StepSeries: a row is what its step has gained, path by path") {
+TEST_CASE_METHOD(RecorderFixture, "StepSeries: a row is the increase of each path in its step") {
   for (std::uint64_t step = 0; step < 3; ++step) {
     pass(100);
     const Region batch = begin(kBatch);
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: a row is what its step has gained
 }
 
 TEST_CASE_METHOD(RecorderFixture,
-                 "StepSeries: gaps with an Epoch boundary or another Batch path inside are left out of throughput") {
+                 "StepSeries: throughput excludes gaps that contain an Epoch boundary or another Batch path") {
   recorder->tree().set_warmup(0);
   const auto step = [&](KeyIndex above) {
     const Region outer = above == 0 ? 0 : begin(above);
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(RecorderFixture,
   REQUIRE(all[4].step == 2);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "StepSeries: a period in which steps were not timed is left out of throughput") {
+TEST_CASE_METHOD(RecorderFixture, "StepSeries: throughput excludes a period with untimed steps") {
   recorder->tree().set_warmup(0);
   const auto step = [this] {
     region(kBatch, 10);
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: a period in which steps were not 
   pass(15);
   step();
   const Region batch = begin(kBatch);
-  recorder->skip(kBatch);  // inside a step, it is none
+  recorder->skip(kBatch);  // not a step, because it is inside one
   pass(10);
   end(batch);
   const Region validation = begin(kA);
@@ -127,15 +127,15 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: paths beyond the 64th share a cel
   }
 }
 
-TEST_CASE_METHOD(RecorderFixture, "StepSeries: durations that were recorded are in the shared cell with their time") {
+TEST_CASE_METHOD(RecorderFixture, "StepSeries: the shared cell includes the time of recorded durations") {
   for (int step = 0; step < 2; ++step) {
     const Region batch = begin(kBatch);
     for (KeyIndex key = 10; key < 10 + 64; ++key) { region(key, 2); }
-    recorder->add(100, 1000);  // beside regions
+    recorder->add(100, 1000);  // next to regions
     const Region outer = begin(101);
-    recorder->add(100, 200);  // inside of one
+    recorder->add(100, 200);  // inside a region
     pass(30);
-    region(102, 5);  // counts once, though it lies in another
+    region(102, 5);  // nested, but counts once
     end(outer);
     end(batch);
   }
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: durations that were recorded are 
   }
 }
 
-TEST_CASE_METHOD(RecorderFixture, "StepSeries: what ran in a step that was lost is in no row") {
+TEST_CASE_METHOD(RecorderFixture, "StepSeries: regions in a lost step are in no row") {
   const auto step = [&] {
     const Region batch = begin(kBatch);
     region(kA, 10);

@@ -18,7 +18,7 @@ using takt_test::Random;
 
 namespace {
 
-/// Every field and bucket.
+/// Returns every field and bucket.
 std::vector<std::uint64_t> bits_of(const Summary& summary) {
   std::vector<std::uint64_t> bits{summary.n(),
                                   summary.total_ns(),
@@ -58,7 +58,7 @@ Summary summary_of(const std::vector<std::uint64_t>& values) {
 
 }  // namespace
 
-TEST_CASE("Summary: an empty one is all zero") {
+TEST_CASE("Summary: is all zero when empty") {
   const Stats stats = Summary().stats();
   REQUIRE(stats.n == 0);
   REQUIRE(stats.mean_ns == 0.0);
@@ -68,7 +68,7 @@ TEST_CASE("Summary: an empty one is all zero") {
   REQUIRE(stats.p50_ns == 0);
 }
 
-TEST_CASE("Summary: four durations, by hand") {
+TEST_CASE("Summary: matches four durations computed by hand") {
   Summary summary;
   summary.add_first(4'000);
   for (const std::uint64_t ns : {1'000U, 3'000U, 2'000U}) { summary.add(ns); }
@@ -82,11 +82,11 @@ TEST_CASE("Summary: four durations, by hand") {
   REQUIRE(stats.min_ns == 1'000);
   REQUIRE(stats.max_ns == 4'000);
   REQUIRE(stats.p50_ns == Approx(2'000).epsilon(0.0079));
-  REQUIRE(stats.p99_ns == 4'000);  // never beyond the maximum
+  REQUIRE(stats.p99_ns == 4'000);  // never above the maximum
   REQUIRE(summary.sum_of_squares() == 30'000'000);
 }
 
-TEST_CASE("Summary: warm-up enters count and total only, and is the first call where it comes first") {
+TEST_CASE("Summary: warm-up enters only count and total, and may be the first call") {
   Summary summary;
   summary.add_warmup(900);
   summary.add_warmup(800);
@@ -111,7 +111,7 @@ TEST_CASE("Summary: warm-up enters count and total only, and is the first call w
   REQUIRE(summary.first_max_ns() == 900);
 }
 
-TEST_CASE("Summary: first calls are counted, added and their longest kept") {
+TEST_CASE("Summary: counts and adds first calls and keeps the longest") {
   Summary a;
   a.add_first(70);
   a.add(20);
@@ -135,7 +135,7 @@ TEST_CASE("Summary: squares do not overflow") {
     expected += static_cast<Wide>(ns) * ns;
     REQUIRE(summary.sum_of_squares() == expected);
   }
-  // Just below 2^32 ns the quick way carries into the upper half.
+  // Just below 2^32 ns the fast path carries into the upper half.
   Summary carried;
   expected = 0;
   for (int count = 0; count < 10; ++count) {
@@ -168,7 +168,7 @@ TEST_CASE("Summary: try_add() does what add() does, or nothing") {
   REQUIRE(added.sum_of_squares() >> 64U != 0);
 }
 
-TEST_CASE("Summary: sums stay at their end instead of passing it, whatever is added in whichever way") {
+TEST_CASE("Summary: sums saturate, whatever is added and by any function") {
   const std::uint64_t max = takt::detail::kMaxSum;
   Summary summary;
   for (int count = 0; count < 3; ++count) { summary.add(max - 5); }
@@ -193,7 +193,7 @@ TEST_CASE("Summary: sums stay at their end instead of passing it, whatever is ad
   REQUIRE(sum.n() == 212);
 }
 
-TEST_CASE("Summary: short durations on the quick way stop at the end of the total, too") {
+TEST_CASE("Summary: short durations on the fast path saturate the total, too") {
   Summary summary;
   summary.add(takt::detail::kMaxSum - 1'000);
   for (int count = 0; count < 10'000; ++count) {
@@ -203,7 +203,7 @@ TEST_CASE("Summary: short durations on the quick way stop at the end of the tota
   REQUIRE(summary.total_ns() == takt::detail::kMaxSum);
 }
 
-TEST_CASE("Summary: merging sums that reach their end gives the same bits in any order") {
+TEST_CASE("Summary: merging saturated sums gives the same bits in any order") {
   Summary small;
   small.add(takt::detail::kMaxSum / 3);
   Summary two = small;
@@ -217,15 +217,15 @@ TEST_CASE("Summary: merging sums that reach their end gives the same bits in any
   REQUIRE_FALSE(two.is_full());
 }
 
-TEST_CASE("Summary: the standard deviation is that of a two-pass computation") {
+TEST_CASE("Summary: the standard deviation equals that of a two-pass computation") {
   Random random(11);
-  SECTION("of durations much alike: nothing cancels") {
+  SECTION("nearly equal durations without cancellation") {
     std::vector<std::uint64_t> values;
     for (int count = 0; count < 50'000; ++count) { values.push_back(3'600'000'000'000U + random.below(1000)); }
     REQUIRE(summary_of(values).stdev_ns() == Approx(two_pass_stdev(values)).epsilon(1e-12));
   }
-  SECTION("of one value") { REQUIRE(summary_of(std::vector<std::uint64_t>(1000, 987'654'321'987U)).stdev_ns() == 0.0); }
-  SECTION("of one value with one odd nanosecond") {
+  SECTION("equal values") { REQUIRE(summary_of(std::vector<std::uint64_t>(1000, 987'654'321'987U)).stdev_ns() == 0.0); }
+  SECTION("equal values and one that differs by a nanosecond") {
     std::vector<std::uint64_t> values(1000, 987'654'321'987U);
     ++values[3];
     REQUIRE(summary_of(values).stdev_ns() == Approx(two_pass_stdev(values)).epsilon(1e-9));
@@ -251,7 +251,7 @@ TEST_CASE("Summary: the standard deviation needs two calls after warm-up") {
   REQUIRE(summary.stdev_ns() == Approx(std::sqrt(2.0)));
 }
 
-TEST_CASE("Summary: percentiles lie between minimum and maximum") {
+TEST_CASE("Summary: percentiles are between minimum and maximum") {
   Summary summary;
   summary.add(1'000'001);
   REQUIRE(summary.percentile_ns(0.0) == 1'000'001);
@@ -261,7 +261,7 @@ TEST_CASE("Summary: percentiles lie between minimum and maximum") {
   REQUIRE(longest.percentile_ns(0.5) == takt::Histogram::kMaxNs * 2);
 }
 
-TEST_CASE("Summary: without memory all but percentiles is kept, and the missing are counted") {
+TEST_CASE("Summary: without memory it keeps all but percentiles and counts the missing values") {
   MemoryBudget nothing(0);
   Summary summary;
   summary.add_first(100, &nothing);
@@ -306,7 +306,7 @@ TEST_CASE("Summary: merging in any order and shape gives the same bits") {
   }
 }
 
-TEST_CASE("Summary: merging two is adding the calls of both") {
+TEST_CASE("Summary: merging two equals adding the calls of both") {
   Random random(5);
   Summary one;
   Summary two;
@@ -320,7 +320,7 @@ TEST_CASE("Summary: merging two is adding the calls of both") {
   REQUIRE(bits_of(one) == bits_of(both));
 }
 
-TEST_CASE("Summary: clear() forgets everything") {
+TEST_CASE("Summary: clear() resets everything") {
   Summary summary;
   summary.add_warmup(5);
   summary.add(0xFFFFFFFFFFU);

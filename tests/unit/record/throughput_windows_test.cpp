@@ -20,17 +20,17 @@ namespace {
 constexpr std::uint64_t kUsualNs = 1'000'000;
 constexpr std::uint64_t kStepsForInterval = ThroughputWindows::kMinWindows * ThroughputWindows::kStepsAtFirst;
 
-/// One window of equal steps, of `items` in `ns` each.
+/// Adds one window of equal steps, each of `items` in `ns`.
 void add_window(ThroughputWindows& windows, std::uint64_t items, std::uint64_t ns) {
   for (std::uint64_t step = 0; step < ThroughputWindows::kStepsAtFirst; ++step) { windows.add(items, ns); }
 }
 
-/// Steps of 64 items in 1 ms, 2 % shorter or longer.
+/// Adds steps of 64 items in 1 ms, with up to 2 % deviation.
 void add_steady(ThroughputWindows& windows, std::uint64_t steps, takt_test::Random& random) {
   for (std::uint64_t step = 0; step < steps; ++step) { windows.add(64, kUsualNs - 20'000 + random.below(40'001)); }
 }
 
-/// What the interval has to hold, and where it has to stand.
+/// Checks that the interval contains the throughput and is plausible.
 void check_interval(const Throughput& read) {
   REQUIRE(read.no_interval == NoInterval::none);
   REQUIRE(read.items_low > 0);
@@ -40,7 +40,7 @@ void check_interval(const Throughput& read) {
 
 }  // namespace
 
-TEST_CASE("ThroughputWindows: rates are sums over sums") {
+TEST_CASE("ThroughputWindows: rates are sums divided by sums") {
   ThroughputWindows windows;
   REQUIRE(windows.read().items_per_s == 0.0);
   windows.add(10, 1'000'000'000);
@@ -58,7 +58,7 @@ TEST_CASE("ThroughputWindows: rates are sums over sums") {
   REQUIRE(read.windows == 0);
 }
 
-TEST_CASE("ThroughputWindows: few steps have no interval") {
+TEST_CASE("ThroughputWindows: few steps give no interval") {
   takt_test::Random random(1);
   ThroughputWindows windows;
   add_steady(windows, kStepsForInterval - 1, random);
@@ -70,7 +70,7 @@ TEST_CASE("ThroughputWindows: few steps have no interval") {
   check_interval(windows.read());
 }
 
-TEST_CASE("ThroughputWindows: without items there is no interval") {
+TEST_CASE("ThroughputWindows: steps without items give no interval") {
   ThroughputWindows windows;
   for (int count = 0; count < 50; ++count) { add_window(windows, 0, kUsualNs); }
   REQUIRE(windows.read().windows == 50);
@@ -79,7 +79,7 @@ TEST_CASE("ThroughputWindows: without items there is no interval") {
   REQUIRE(windows.read().steps_per_s == Approx(1000));
 }
 
-TEST_CASE("ThroughputWindows: steps that are all the same have an interval of no width") {
+TEST_CASE("ThroughputWindows: equal steps give an interval of zero width") {
   ThroughputWindows windows;
   for (int count = 0; count < 20; ++count) { add_window(windows, 64, kUsualNs); }
   check_interval(windows.read());
@@ -87,7 +87,7 @@ TEST_CASE("ThroughputWindows: steps that are all the same have an interval of no
   REQUIRE(windows.read().items_high == Approx(64'000));
 }
 
-TEST_CASE("ThroughputWindows: the interval is Student's of the ratio, even in the logarithm") {
+TEST_CASE("ThroughputWindows: the interval is Student's for the ratio, symmetric on the logarithm") {
   // 97.5 % quantiles from tables, by degrees of freedom.
   const std::vector<std::pair<unsigned, double>> quantiles = {
       {15, 2.13145}, {20, 2.08596}, {30, 2.04227}, {40, 2.02108}, {60, 2.00030}};
@@ -95,7 +95,7 @@ TEST_CASE("ThroughputWindows: the interval is Student's of the ratio, even in th
     ThroughputWindows windows;
     std::vector<double> ms;
     for (unsigned window = 0; window <= degrees; ++window) {
-      // Neighbours lie on different sides, so that nothing makes the interval wider.
+      // Neighbours alternate around the mean, so that correlation does not widen the interval.
       const std::uint64_t percent = window % 2 == 0 ? 100 + window % 5 : 100 - window % 5;
       add_window(windows, 100, percent * kUsualNs / 100);
       ms.push_back(static_cast<double>(percent) / 100);
@@ -114,7 +114,7 @@ TEST_CASE("ThroughputWindows: the interval is Student's of the ratio, even in th
   }
 }
 
-TEST_CASE("ThroughputWindows: what belongs to the number of items is no scatter") {
+TEST_CASE("ThroughputWindows: time proportional to the number of items is not scatter") {
   ThroughputWindows windows;
   for (unsigned window = 0; window < 40; ++window) {
     const std::uint64_t items = 100 + (window * 7919) % 13;
@@ -124,7 +124,7 @@ TEST_CASE("ThroughputWindows: what belongs to the number of items is no scatter"
   REQUIRE(windows.read().items_high == Approx(windows.read().items_low).epsilon(1e-9));
 }
 
-TEST_CASE("ThroughputWindows: checkpoints: the interval is of the throughput beside it") {
+TEST_CASE("ThroughputWindows: with checkpoints the interval is around the displayed throughput") {
   takt_test::Random random(2);
   ThroughputWindows windows;
   for (int checkpoint = 0; checkpoint < 20; ++checkpoint) {
@@ -137,7 +137,7 @@ TEST_CASE("ThroughputWindows: checkpoints: the interval is of the throughput bes
   REQUIRE(read.items_per_s == Approx(64.0 * 500 / 0.614).epsilon(0.01));
 }
 
-TEST_CASE("ThroughputWindows: fewer than ten stalls have no interval, and are counted") {
+TEST_CASE("ThroughputWindows: fewer than ten stalls give no interval and are counted") {
   for (const std::uint64_t stalls : {1U, 2U, 9U, 12U}) {
     takt_test::Random random(3);
     ThroughputWindows windows;
@@ -158,7 +158,7 @@ TEST_CASE("ThroughputWindows: fewer than ten stalls have no interval, and are co
   }
 }
 
-TEST_CASE("ThroughputWindows: a stall in the first step is one as well") {
+TEST_CASE("ThroughputWindows: counts a stall in the first step") {
   takt_test::Random random(4);
   ThroughputWindows windows;
   windows.add(64, 3000 * kUsualNs);
@@ -167,7 +167,7 @@ TEST_CASE("ThroughputWindows: a stall in the first step is one as well") {
   REQUIRE(windows.read().stalls == 1);
 }
 
-TEST_CASE("ThroughputWindows: nearly ten stalls are nine, as ten would do") {
+TEST_CASE("ThroughputWindows: one stall too short leaves nine, so there is no interval") {
   ThroughputWindows windows;
   for (std::uint64_t step = 0; step < 10'000; ++step) {
     const std::uint64_t longer = step % 1000 != 500 ? 0 : step == 500 ? 250 : 300;
@@ -177,7 +177,7 @@ TEST_CASE("ThroughputWindows: nearly ten stalls are nine, as ten would do") {
   REQUIRE(windows.read().stalls == 9);
 }
 
-TEST_CASE("ThroughputWindows: a pace that changes slowly has no interval") {
+TEST_CASE("ThroughputWindows: a slowly changing pace gives no interval") {
   takt_test::Random random(5);
   SECTION("a drift") {
     ThroughputWindows windows;
@@ -194,7 +194,7 @@ TEST_CASE("ThroughputWindows: a pace that changes slowly has no interval") {
   }
 }
 
-TEST_CASE("ThroughputWindows: 64 windows become 32 of twice the steps, and nothing is lost") {
+TEST_CASE("ThroughputWindows: 64 windows become 32 of twice the steps without losing data") {
   ThroughputWindows windows;
   std::uint64_t items = 0;
   for (unsigned window = 0; window < 64; ++window) {
@@ -203,7 +203,7 @@ TEST_CASE("ThroughputWindows: 64 windows become 32 of twice the steps, and nothi
     REQUIRE(windows.read().windows == (window == 63 ? 32 : window + 1));
   }
   REQUIRE(windows.read().items == items);
-  add_window(windows, 64, kUsualNs);  // half a window now
+  add_window(windows, 64, kUsualNs);  // now half a window
   REQUIRE(windows.read().windows == 32);
   add_window(windows, 65, kUsualNs);
   REQUIRE(windows.read().windows == 33);

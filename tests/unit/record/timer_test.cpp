@@ -42,7 +42,7 @@ inline constexpr Key B{"timer B"};
 inline constexpr Key C{"timer C"};
 
 struct TimerTest {
-  // In this order: a clock outlives what uses it.
+  // In this order: the clock outlives its users.
   ManualClock clock;
   Timer<ManualBackend> timer{clock};
 
@@ -52,14 +52,14 @@ struct TimerTest {
     pass(ns);
     timer.end(key);
   }
-  /// At the end nothing may be held, and nothing may have been asked of what was not held.
+  /// Checks that at the end no mark is held, and that only held marks were queried.
   void require_balance() {
     REQUIRE(clock.outstanding() == 0);
     REQUIRE(clock.misuses() == 0);
   }
 };
 
-/// A host clock that is moved by hand, without results to wait for.
+/// A host clock that is moved by hand, with immediate results.
 class HostBackend {
  public:
   static constexpr const char* name = "host by hand";
@@ -83,7 +83,7 @@ static_assert(takt::is_backend<HostBackend>);
 
 }  // namespace
 
-TEST_CASE_METHOD(TimerTest, "Timer: it keeps the statistics of its regions") {
+TEST_CASE_METHOD(TimerTest, "Timer: keeps the statistics of its regions") {
   for (const std::uint64_t ns : {40U, 10U, 30U, 20U}) { region(A, ns); }
   const takt::Stats stats = timer.stats(A);
   REQUIRE(stats.n == 4);
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: it keeps the statistics of its regions") {
   require_balance();
 }
 
-TEST_CASE("Timer: on the CPU results are there at once", "[timed]") {
+TEST_CASE("Timer: results are immediate on the CPU", "[timed]") {
   Timer<CpuBackend> timer;
   for (int round = 0; round < 3; ++round) {
     timer.start(A);
@@ -117,7 +117,7 @@ TEST_CASE("Timer: on the CPU results are there at once", "[timed]") {
   REQUIRE(timer.complete(milliseconds(0)));
 }
 
-TEST_CASE("Timer: Batches of its own have no warm-up, on no backend") {
+TEST_CASE("Timer: Batches of a separate Timer have no warm-up on any backend") {
   ManualClock clock;
   Timer<ManualBackend> manual(clock);
   std::atomic<std::uint64_t> ns{0};
@@ -135,7 +135,7 @@ TEST_CASE("Timer: Batches of its own have no warm-up, on no backend") {
   REQUIRE(manual.host_summary(takt::Batch).warmup_n() == 0);
 }
 
-TEMPLATE_TEST_CASE("Timer: every call of a recursion counts, also inside one that never ends", "", ManualBackend,
+TEMPLATE_TEST_CASE("Timer: counts every call of a recursion, even inside one without an end", "", ManualBackend,
                    HostBackend) {
   ManualClock clock;
   std::atomic<std::uint64_t> ns{0};
@@ -178,7 +178,7 @@ TEMPLATE_TEST_CASE("Timer: every call of a recursion counts, also inside one tha
   REQUIRE(timer.host_summary(B).total_ns() == 2010);
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap, end(key) ends the innermost of its key") {
+TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap and end(key) ends the innermost of its key") {
   const Handle first = timer.start(A);
   pass(1);
   timer.start(B);
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap, end(key) ends the inner
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: ends of what is not open are counted and do nothing else") {
+TEST_CASE_METHOD(TimerTest, "Timer: counts ends of closed regions and otherwise ignores them") {
   timer.end(A);
   REQUIRE(timer.mistakes() == 1);
   const Handle handle = timer.start(A);
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: ends of what is not open are counted and do 
   REQUIRE(timer.mistakes() == 3);
   std::thread([&] { timer.end(handle); }).join();
   REQUIRE(timer.mistakes() == 4);
-  timer.end(Handle{});  // of a region that was not started: nothing
+  timer.end(Handle{});  // a region that was not started: no effect
   REQUIRE(timer.mistakes() == 4);
   REQUIRE(timer.stats(A).n == 1);
   region(A, 7);
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: ends of what is not open are counted and do 
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: items and bytes are added to open regions of this thread") {
+TEST_CASE_METHOD(TimerTest, "Timer: adds items and bytes to open regions of this thread") {
   for (const int items : {64, 36}) {
     timer.start(A);
     const Handle batch = timer.start(B);
@@ -268,7 +268,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: a handle ends its region on any thread, once
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: marks of regions that end on other threads are not lost, however many") {
+TEST_CASE_METHOD(TimerTest, "Timer: does not lose marks of regions that end on other threads") {
   for (int round = 0; round < 200; ++round) {
     const Handle handle = timer.start(A);
     pass(1);
@@ -295,7 +295,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: a region outlives the thread that started it
   require_balance();
 }
 
-TEST_CASE("Timer: threads that end with regions open leave little behind") {
+TEST_CASE("Timer: threads that exit with open regions leave little data") {
   ManualClock clock;
   {
     Timer<ManualBackend> timer(clock);
@@ -309,7 +309,7 @@ TEST_CASE("Timer: threads that end with regions open leave little behind") {
     }
     REQUIRE(timer.stats(C).n == 100);
     REQUIRE(timer.stats(A).n == 0);
-    // What is given up is counted; a few are kept, as they might still end.
+    // Dropped regions are counted; a few are kept because they may still end.
     REQUIRE(timer.mistakes() >= 2 * 80);
     REQUIRE(clock.outstanding() <= 2 * 20);
   }
@@ -317,7 +317,7 @@ TEST_CASE("Timer: threads that end with regions open leave little behind") {
   REQUIRE(clock.misuses() == 0);
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: laps follow each other without a gap, and share marks") {
+TEST_CASE_METHOD(TimerTest, "Timer: laps have no gaps and share marks") {
   clock.hold(true);
   for (int round = 0; round < 5; ++round) {
     timer.lap(A);
@@ -336,7 +336,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: laps follow each other without a gap, and sh
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: a lap that has been ended by its key or handle is not ended again") {
+TEST_CASE_METHOD(TimerTest, "Timer: a lap ended by its key or handle does not end again") {
   timer.lap(A);
   timer.end(A);
   const Handle second = timer.lap(B);
@@ -351,7 +351,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: a lap that has been ended by its key or hand
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: complete() waits for results, no longer than it is told to") {
+TEST_CASE_METHOD(TimerTest, "Timer: complete() waits for results, no longer than its timeout") {
   clock.hold(true);
   region(A, 10);
   region(A, 20);
@@ -361,7 +361,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: complete() waits for results, no longer than
   REQUIRE(!timer.complete(milliseconds(2)));
   REQUIRE(timer.stats(A).n == 0);
   REQUIRE(timer.host_summary(A).n() == 2);
-  clock.resolve(clock.held()[3]);  // the end of the second
+  clock.resolve(clock.held()[3]);  // end of the second
   REQUIRE(!timer.complete(milliseconds(0)));
   REQUIRE(timer.pending() == 1);
   REQUIRE(timer.stats(A).total_ns == 20);
@@ -369,7 +369,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: complete() waits for results, no longer than
   REQUIRE(timer.complete(milliseconds::max()));
   helper.join();
   REQUIRE(timer.stats(A).total_ns == 30);
-  REQUIRE(timer.times(A) == std::vector<std::int64_t>{20, 10});  // as they came in
+  REQUIRE(timer.times(A) == std::vector<std::int64_t>{20, 10});  // in order of arrival
   require_balance();
 }
 
@@ -383,7 +383,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: times() keeps the last 1 024, oldest first")
   REQUIRE(timer.stats(A).n == 3000);
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: failed results and marks that are refused are counted once") {
+TEST_CASE_METHOD(TimerTest, "Timer: counts failed results and refused marks once") {
   clock.hold(true);
   region(A, 5);
   clock.fail(clock.held()[1]);
@@ -410,7 +410,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: failed results and marks that are refused ar
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: beyond 1 024 pending results of a thread regions are skipped") {
+TEST_CASE_METHOD(TimerTest, "Timer: skips regions beyond 1 024 pending results of a thread") {
   clock.hold(true);
   for (int count = 0; count < 1030; ++count) { region(A, 1); }
   REQUIRE(timer.pending() == 1024);
@@ -451,7 +451,7 @@ TEMPLATE_TEST_CASE("Timer: record() adds a duration like any other", "", ManualB
   REQUIRE(clock.misuses() == 0);
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: 3 968 regions may be open, further ones are counted") {
+TEST_CASE_METHOD(TimerTest, "Timer: 3 968 regions may be open, and further ones are counted") {
   std::vector<Handle> handles;
   for (int level = 0; level < 3974; ++level) { handles.push_back(timer.start(A)); }
   REQUIRE(timer.mistakes() == 6);
@@ -465,7 +465,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: 3 968 regions may be open, further ones are 
   timer.complete(std::chrono::milliseconds(0));
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: an end that is missing in each step hides no call, and costs no room") {
+TEST_CASE_METHOD(TimerTest, "Timer: an end missing in each step neither hides calls nor uses up places") {
   Handle first;
   for (int step = 0; step < 10'000; ++step) {
     timer.start(takt::Batch);
@@ -476,14 +476,14 @@ TEST_CASE_METHOD(TimerTest, "Timer: an end that is missing in each step hides no
   }
   REQUIRE(timer.stats(B).n == 10'000);
   REQUIRE(timer.stats(takt::Batch).n == 10'000);
-  REQUIRE(timer.mistakes() == 9'999);  // of the last one a step may still tell
-  timer.end(first);                    // its place is another region's by now
+  REQUIRE(timer.mistakes() == 9'999);  // the last one may still be ended
+  timer.end(first);                    // its place belongs to another region now
   REQUIRE(timer.mistakes() == 10'000);
   REQUIRE(timer.stats(A).n == 0);
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: a call in which its key stands too often for a path has its time all the same") {
-  // Outside of any step nothing is given up: each stands in the one before.
+TEST_CASE_METHOD(TimerTest, "Timer: a call whose key occurs too often for a path still has its time") {
+  // Outside steps nothing is dropped: each call nests in the previous one.
   constexpr int kCalls = 200;
   for (int call = 0; call < kCalls; ++call) {
     timer.start(A);
@@ -502,7 +502,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: a call in which its key stands too often for
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: regions that end elsewhere give their places back, none of them to two") {
+TEST_CASE_METHOD(TimerTest, "Timer: regions that end on other threads return their places, each only once") {
   std::vector<Handle> handles;
   for (int round = 0; round < 3; ++round) {
     for (int level = 0; level < 3968; ++level) { handles.push_back(timer.start(level % 2 == 0 ? A : B)); }
@@ -520,7 +520,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: regions that end elsewhere give their places
   require_balance();
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: more paths than there is room for end by their keys all the same") {
+TEST_CASE_METHOD(TimerTest, "Timer: paths beyond the maximum still end by their keys") {
   std::vector<std::unique_ptr<std::string>> names;
   std::vector<std::unique_ptr<Key>> keys;
   for (int number = 0; number < 5000; ++number) {
@@ -532,13 +532,13 @@ TEST_CASE_METHOD(TimerTest, "Timer: more paths than there is room for end by the
   REQUIRE(timer.stats(*keys[4094]).n == 1);
   REQUIRE(timer.stats(*keys[4095]).n == 1);  // without a path
   REQUIRE(timer.stats(*keys[4096]).n == 0);
-  REQUIRE(timer.mistakes() == 2 * overflow - 1);  // no place in the tree, and none for the result
+  REQUIRE(timer.mistakes() == 2 * overflow - 1);  // no place in the tree or for the result
   region(*keys[0], 1);
   REQUIRE(timer.stats(*keys[0]).total_ns == 2);
   require_balance();
 }
 
-TEST_CASE("Timer: it is destroyed with results pending and regions open, and gives every mark back") {
+TEST_CASE("Timer: destruction with pending results and open regions returns every mark") {
   ManualClock clock;
   clock.hold(true);
   {
@@ -558,7 +558,7 @@ TEST_CASE("Timer: it is destroyed with results pending and regions open, and giv
   REQUIRE(clock.misuses() == 0);
 }
 
-TEST_CASE("Timer: threads use one at the same time, hand regions over and ask for figures", "[timed]") {
+TEST_CASE("Timer: threads use one concurrently, pass regions on and read statistics", "[timed]") {
   ManualClock clock;
   constexpr int kThreads = 4;
   const int rounds = takt_test::scaled(4000);
@@ -579,7 +579,7 @@ TEST_CASE("Timer: threads use one at the same time, hand regions over and ask fo
         timer.host_summary(B);
       }
     });
-    // Threads in pairs: each ends the region that its partner began, and goes on when its own has been ended.
+    // Threads in pairs: each ends its partner's region, and continues after its own has been ended.
     std::atomic<const Handle*> handed[kThreads] = {};
     std::vector<std::thread> threads;
     for (int thread = 0; thread < kThreads; ++thread) {
@@ -614,7 +614,7 @@ TEST_CASE("Timer: threads use one at the same time, hand regions over and ask fo
   REQUIRE(clock.misuses() == 0);
 }
 
-TEST_CASE("Timer: one that joined the process records where Scopes do") {
+TEST_CASE("Timer: a joined one records in the same paths as Scopes") {
   ManualClock clock;
   auto timer = Timer<ManualBackend>::joined(ManualBackend(clock));
   const auto calls = [](const std::string& path) { return takt_test::calls_of(takt::snapshot(), path); };
@@ -630,7 +630,7 @@ TEST_CASE("Timer: one that joined the process records where Scopes do") {
     timer.bytes(handle, 4096);
     std::thread([&] { timer.end(handle); }).join();
     timer.record(C, nanoseconds(123));
-    timer.end(C);  // is not open
+    timer.end(C);  // not open
   }
   REQUIRE(takt::complete(std::chrono::seconds(5)));
   const takt::Snapshot snapshot = takt::snapshot();
@@ -648,7 +648,7 @@ TEST_CASE("Timer: one that joined the process records where Scopes do") {
   REQUIRE(clock.outstanding() == 0);
 }
 
-TEST_CASE("Timer: laps of one that joined the process are on its stream, and end but once") {
+TEST_CASE("Timer: laps of a joined one are on its stream and end only once") {
   ManualClock clock;
   auto timer = Timer<ManualBackend>::joined(ManualBackend(clock));
   const std::uint64_t before = takt_test::losses_of(takt::snapshot(), "end_without_start");
@@ -682,12 +682,12 @@ TEST_CASE("Timer: laps of one that joined the process are on its stream, and end
   REQUIRE(clock.misuses() == 0);
 }
 
-TEST_CASE("Timer: a handle of one that joined the process ends no later region") {
+TEST_CASE("Timer: a handle of a joined one ends no later region") {
   ManualClock clock;
   auto timer = Timer<ManualBackend>::joined(ManualBackend(clock));
   const Handle ended = timer.start(A);
   timer.end(ended);
-  // Until the place where it began is in use again.
+  // Until its place is reused.
   Handle again;
   for (int round = 0;
        round < 10'000 && (again.region & ~takt::detail::kRegionFlags) != (ended.region & ~takt::detail::kRegionFlags);
@@ -705,7 +705,7 @@ TEST_CASE("Timer: a handle of one that joined the process ends no later region")
   REQUIRE(takt_test::losses_of(takt::snapshot(), "end_without_start") == before + 1);
 }
 
-TEST_CASE("Timer: a region of one that joined the process ends once, or the report tells of it") {
+TEST_CASE("Timer: a region of a joined one ends once, and the report counts further ends") {
   constexpr std::uint64_t kRounds = 100;
   const Key key{GENERATE(values<const char*>({"two others end it", "its own thread and another one end it"}))};
   const bool by_its_own = std::string_view(key.name()).substr(0, 3) == "its";
@@ -729,7 +729,8 @@ TEST_CASE("Timer: a region of one that joined the process ends once, or the repo
     }
   };
   std::thread opener([&] {
-    // Another thread copies all of these before it can tell whether the region is open: time for a third one.
+    // Another thread must copy all of these before it knows whether the region is open, which gives a third thread
+    // time.
     for (int outer = 0; outer < 40; ++outer) {
       const takt::Scope around(takt::key(("around " + std::to_string(outer)).c_str()));
       for (int inner = 0; inner < 40; ++inner) {
@@ -739,7 +740,7 @@ TEST_CASE("Timer: a region of one that joined the process ends once, or the repo
     for (std::uint64_t mine = 1; mine <= kRounds; ++mine) {
       handle = timer.start(key);
       round = mine;
-      if (by_its_own) {  // somewhere in the midst of the other one's look
+      if (by_its_own) {  // during the other thread's check
         const auto begin = std::chrono::steady_clock::now();
         while (std::chrono::steady_clock::now() < begin + std::chrono::microseconds(2 * mine)) {}
         timer.end(handle);
@@ -759,7 +760,7 @@ TEST_CASE("Timer: a region of one that joined the process ends once, or the repo
   if (!by_its_own) { CHECK(calls == kRounds); }
 }
 
-TEST_CASE("Timer: what is done to an ended region of one that joined the process is in the report, by its name") {
+TEST_CASE("Timer: the report names misuse of an ended region of a joined one") {
   const Key key{"stale in a joined Timer"};
   auto timer = Timer<CpuBackend>::joined();
   const auto named = [&key] {
@@ -783,7 +784,7 @@ TEST_CASE("Timer: what is done to an ended region of one that joined the process
     std::thread([&] { timer.end(handle); }).join();
     timer.end(handle);
   }
-  SECTION("on another thread, where it has ended") {
+  SECTION("on another thread after its end") {
     std::thread([&] {
       timer.end(handle);
       timer.end(handle);
@@ -803,7 +804,7 @@ TEST_CASE("Timer: what is done to an ended region of one that joined the process
   REQUIRE(takt::snapshot().open.empty());
 }
 
-TEMPLATE_TEST_CASE("Timer: a forked child reads what other threads were writing at the fork", "", takt::CpuBackend,
+TEMPLATE_TEST_CASE("Timer: a forked child reads data that other threads were writing at the fork", "", takt::CpuBackend,
                    HostBackend) {
   std::atomic<std::uint64_t> ns{0};
   std::atomic<bool> stop{false};
@@ -827,7 +828,7 @@ TEMPLATE_TEST_CASE("Timer: a forked child reads what other threads were writing 
   for (int fork = 0; fork < 40; ++fork) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(20);  // one that hangs dies of it
+      ::alarm(20);  // kills a child that hangs
       bool right = timer.stats(A).n >= 1000;
       timer.start(B);
       timer.end(B);
@@ -844,7 +845,7 @@ TEMPLATE_TEST_CASE("Timer: a forked child reads what other threads were writing 
   CHECK(bad == 0);
 }
 
-TEST_CASE("ThreadTable: threads are spread over its lists, whatever lies between their stacks") {
+TEST_CASE("ThreadTable: spreads threads over its lists for any distance of their stacks") {
   struct Entry {
     const takt::detail::ThreadToken* token;
     Entry* next;

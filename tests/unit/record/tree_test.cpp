@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What one can work out by hand. Random sequences are in oracle_test.cpp.
+// Cases worked out by hand. Random sequences are in oracle_test.cpp.
 #include "record/tree_state.hpp"
 
 #include "support/catch.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr TreeKey kA = 10, kB = 11, kC = 12;
 
-/// A region without others inside, as Fold adds it.
+/// Adds a region without children, as Fold does.
 void leaf(Tree& tree, TreeKey key, std::uint32_t id, std::uint64_t begin_ns, std::uint64_t end_ns,
           std::uint64_t position) {
   const Tree::Leaf usual = tree.usual_leaf(key);
@@ -32,7 +32,7 @@ void leaf(Tree& tree, TreeKey key, std::uint32_t id, std::uint64_t begin_ns, std
   }
 }
 
-/// The node below the root by keys; nullptr if there is none.
+/// Returns the node below the root by keys, or nullptr.
 const Node* find(const Tree& tree, std::initializer_list<TreeKey> path) {
   const Node* found = nullptr;
   for (const TreeKey key : path) {
@@ -76,7 +76,7 @@ struct TreeTest {
   explicit TreeTest(MemoryBudget* budget = nullptr) : tree(kEpochKey, kBatchKey, budget) {}
   Tree tree;
 
-  /// One Batch of 10 ns that holds a region of 3 ns.
+  /// Adds one Batch of 10 ns with a region of 3 ns.
   void batch(std::uint64_t at) {
     tree.begin(kBatchKey, 1, at);
     tree.begin(kA, 2, at + 1);
@@ -85,7 +85,7 @@ struct TreeTest {
   }
 };
 
-/// One that has no room for more than 64 frames.
+/// A tree without memory for more than 64 frames.
 struct SmallBudget {
   MemoryBudget budget{100'000};
 };
@@ -95,7 +95,7 @@ struct SmallTreeTest : SmallBudget, TreeTest {
 
 }  // namespace
 
-TEST_CASE_METHOD(TreeTest, "Tree: a region has its whole length, and what its children leave as self time") {
+TEST_CASE_METHOD(TreeTest, "Tree: a region has its full length, and the time not in children as self time") {
   tree.begin(kA, 1, 100);
   tree.begin(kB, 2, 110);
   tree.begin(kC, 3, 115);
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a region has its whole length, and what its ch
   REQUIRE(tree.nodes() == 3);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: the same key inside itself is another path") {
+TEST_CASE_METHOD(TreeTest, "Tree: a key inside itself is another path") {
   tree.begin(kA, 1, 0);
   tree.begin(kA, 2, 10);
   tree.end(2, 30);
@@ -124,10 +124,10 @@ TEST_CASE_METHOD(TreeTest, "Tree: the same key inside itself is another path") {
   REQUIRE(find(tree, {kA, kA})->host.total_ns() == 20);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: after an end out of order, self time is that of the innermost region still open") {
+TEST_CASE_METHOD(TreeTest, "Tree: after an out-of-order end, self time belongs to the innermost open region") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 10);
-  tree.end(1, 20);  // B goes on alone
+  tree.end(1, 20);  // B continues alone
   tree.begin(kC, 3, 25);
   tree.end(3, 27);
   tree.end(2, 30);
@@ -135,11 +135,11 @@ TEST_CASE_METHOD(TreeTest, "Tree: after an end out of order, self time is that o
   REQUIRE(find(tree, {kA})->self_ns() == 10);
   REQUIRE(find(tree, {kA, kB})->host.total_ns() == 20);
   REQUIRE(find(tree, {kA, kB})->self_ns() == 18);
-  REQUIRE(find(tree, {kC})->self_ns() == 2);  // around B something has ended: nothing begins in it
+  REQUIRE(find(tree, {kC})->self_ns() == 2);  // a region around B has ended, so nothing nests in B
   REQUIRE(tree.covered_ns() == 30);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: an end without a begin changes nothing") {
+TEST_CASE_METHOD(TreeTest, "Tree: an end without a start changes nothing") {
   tree.begin(kA, 1, 0);
   REQUIRE(tree.end(7, 5) == nullptr);
   REQUIRE(tree.depth() == 1);
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: an end without a begin changes nothing") {
   REQUIRE(tree.covered_ns() == 10);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a region without children is the same by fold_leaf() as by begin() and end()") {
+TEST_CASE_METHOD(TreeTest, "Tree: fold_leaf() equals begin() and end() for a region without children") {
   Tree other{kEpochKey, kBatchKey};
   takt_test::Random random(3);
   std::uint64_t now = 0;
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: 3 968 regions may be open, in paths of 64 keys
   REQUIRE(calls == Tree::kMaxOpen);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: beyond 64 keys in a path a key that is not in it goes to the overflow") {
+TEST_CASE_METHOD(TreeTest, "Tree: beyond 64 keys in a path a new key is counted in the overflow") {
   for (std::uint32_t level = 0; level < 64; ++level) { tree.begin(kA, level + 1, level); }
   tree.begin(kB, 65, 64);
   REQUIRE(tree.end(65, 70) == tree.overflow());
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: beyond 64 keys in a path a key that is not in 
 }
 
 TEST_CASE_METHOD(SmallTreeTest,
-                 "Tree: without memory regions deeper than 64 are one call in the overflow, counted by key") {
+                 "Tree: without memory regions deeper than 64 are counted as one call in the overflow, by key") {
   for (std::uint32_t level = 0; level < 64; ++level) { tree.begin(kA, level + 1, level); }
   tree.begin(kB, 100, 64);
   leaf(tree, kC, 101, 66, 67, 0);
@@ -234,11 +234,11 @@ TEST_CASE_METHOD(SmallTreeTest,
   REQUIRE(tree.end(300, 301) == find(tree, {kB}));
 }
 
-TEST_CASE_METHOD(SmallTreeTest, "Tree: self times add up when regions end below one that is too deep") {
+TEST_CASE_METHOD(SmallTreeTest, "Tree: self times add up if regions end below one that is too deep") {
   for (std::uint32_t level = 0; level < 64; ++level) { tree.begin(kA, level + 1, 0); }
   tree.begin(kB, 100, 100);  // too deep
   tree.end(64, 200);         // leaves it open
-  tree.begin(kC, 101, 300);  // there is room again, above the one that is too deep
+  tree.begin(kC, 101, 300);  // there is space again, above the one that is too deep
   tree.end(100, 400);
   tree.end(101, 500);
   for (std::uint32_t level = 63; level-- > 0;) { tree.end(level + 1, 600); }
@@ -248,9 +248,8 @@ TEST_CASE_METHOD(SmallTreeTest, "Tree: self times add up when regions end below 
   REQUIRE(tree.overflow()->self_ns() == 400);
 }
 
-TEST_CASE_METHOD(
-    SmallTreeTest,
-    "Tree: of regions too deep the ids of 64 are known, an end that matches nothing is one of the others") {
+TEST_CASE_METHOD(SmallTreeTest,
+                 "Tree: knows the ids of 64 regions too deep, and an unmatched end belongs to the others") {
   for (std::uint32_t level = 0; level < 64 + 64; ++level) { tree.begin(kA, level + 1, level); }
   REQUIRE(tree.too_deep() == 64);
   REQUIRE(tree.end(999, 200) == nullptr);
@@ -271,7 +270,7 @@ TEST_CASE_METHOD(
   REQUIRE(self_of_all(tree) == 300);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: beyond 4 095 paths regions are counted in the overflow, and the rest goes on") {
+TEST_CASE_METHOD(TreeTest, "Tree: counts regions beyond 4 095 paths in the overflow and continues") {
   for (TreeKey key = 0; key < 5000; ++key) {
     tree.begin(100 + key, 1, 10 * key);
     tree.begin(kA, 2, 10 * key + 1);
@@ -282,7 +281,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: beyond 4 095 paths regions are counted in the 
   REQUIRE(find(tree, {100 + 2046, kA})->host.n() == 1);
   REQUIRE(find(tree, {100 + 2047})->host.n() == 1);
   REQUIRE(find(tree, {100 + 2048}) == nullptr);
-  // The child of the last, then 2 952 regions with a child each.
+  // The child of the last one, then 2,952 regions with a child each.
   REQUIRE(tree.overflow()->host.n() == 1 + 2 * 2952);
   REQUIRE(tree.overflow()->host.total_ns() == 1 + 2952 * (5 + 1));
   REQUIRE(tree.overflow()->self_ns() == 1 + 2952 * 5);
@@ -294,7 +293,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: beyond 4 095 paths regions are counted in the 
   REQUIRE(find(tree, {100})->host.n() == 2);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: the last path is kept for the overflow key below the root") {
+TEST_CASE_METHOD(TreeTest, "Tree: reserves the last path for the overflow key below the root") {
   const TreeKey overflow = kOverflowKey;
   for (TreeKey key = 0; key < 5000; ++key) { tree.child(tree.root(), 100 + key); }
   REQUIRE(tree.child(tree.child(tree.root(), 100), overflow) == tree.overflow());
@@ -305,7 +304,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: the last path is kept for the overflow key bel
   REQUIRE(tree.child(kept, kA) == tree.overflow());
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap in turn without end do not make a path without end") {
+TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap alternately do not grow a path without limit") {
   const auto in_turn = [this](TreeKey key) {
     tree.begin(key, 1, 0);
     for (std::uint32_t round = 2; round < 5000; ++round) {
@@ -313,13 +312,13 @@ TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap in turn without end do no
       tree.end(round - 1, round);
     }
   };
-  SECTION("what has ended begins anew at its place") {
+  SECTION("an ended region starts again at its place") {
     in_turn(kA);
     REQUIRE(tree.nodes() == 2);
     REQUIRE(find(tree, {kA})->host.n() + find(tree, {kA, kA})->host.n() == 4998);
     REQUIRE(count_of(tree, LossKind::overflow) == 0);
   }
-  SECTION("of Batches every second one is a step") {
+  SECTION("every second Batch is a step") {
     in_turn(kBatchKey);
     REQUIRE(tree.nodes() == 2);
     REQUIRE(find(tree, {kBatchKey})->host.n() + find(tree, {kBatchKey, kBatchKey})->host.n() == 4998);
@@ -327,15 +326,15 @@ TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap in turn without end do no
   }
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a region begins in the innermost one that has not outlived what it began in") {
+TEST_CASE_METHOD(TreeTest, "Tree: a region nests in the innermost one that has not outlived its enclosing region") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 1);
   tree.begin(kC, 3, 2);
-  tree.end(2, 3);  // C goes on, and nothing begins in it
+  tree.end(2, 3);  // C continues, but nothing nests in it
   leaf(tree, kB, 4, 4, 5, 0);
   tree.begin(kC, 5, 6);
   leaf(tree, kB, 6, 7, 8, 0);
-  tree.end(1, 9);  // around the second C, too
+  tree.end(1, 9);  // also around the second C
   leaf(tree, kB, 7, 10, 11, 0);
   tree.end(3, 12);
   leaf(tree, kB, 8, 13, 14, 0);
@@ -350,7 +349,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a region begins in the innermost one that has 
   REQUIRE(find(tree, {kB})->host.n() == 2);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a step goes on when a region around it ends, and holds what begins") {
+TEST_CASE_METHOD(TreeTest, "Tree: a step continues when an enclosing region ends, and still encloses later ones") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 1);
   tree.begin(kBatchKey, 3, 2);
@@ -370,7 +369,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a step goes on when a region around it ends, a
   REQUIRE(find(tree, {kC})->host.n() == 1);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: three that overlap in turn keep three places") {
+TEST_CASE_METHOD(TreeTest, "Tree: three regions that overlap alternately keep three places") {
   for (std::uint32_t round = 1; round < 3000; ++round) {
     tree.begin(kA + round % 3, round, round);
     if (round > 2) { tree.end(round - 2, round); }
@@ -379,7 +378,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: three that overlap in turn keep three places")
   REQUIRE(tree.losses().size() == 0);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: the first ten Batches of a path are warm-up, and what runs inside them") {
+TEST_CASE_METHOD(TreeTest, "Tree: the first ten Batches of a path and the regions inside them are warm-up") {
   for (std::uint64_t step = 0; step < 13; ++step) { batch(100 * step); }
   const takt::Summary& batches = find(tree, {kBatchKey})->host;
   REQUIRE(batches.n() == 13);
@@ -391,13 +390,13 @@ TEST_CASE_METHOD(TreeTest, "Tree: the first ten Batches of a path are warm-up, a
   REQUIRE(inside.measured_total_ns() == 9);
   REQUIRE(inside.first_n() == 1);
   tree.begin(kB, 1, 5000);
-  batch(5001);  // another path of Batches warms up again
+  batch(5001);  // another path of Batches has its own warm-up
   tree.end(1, 5012);
   REQUIRE(find(tree, {kB, kBatchKey})->host.warmup_n() == 1);
   REQUIRE(find(tree, {kB})->host.warmup_n() == 0);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: the length of warm-up is settable, none included") {
+TEST_CASE_METHOD(TreeTest, "Tree: the length of warm-up can be set, even to zero") {
   tree.set_warmup(0);
   batch(0);
   REQUIRE(find(tree, {kBatchKey})->host.warmup_n() == 0);
@@ -421,7 +420,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a step is the outermost Batch") {
   REQUIRE(tree.step().warmup);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a step ends with its own Batch, also while one that began inside it is open") {
+TEST_CASE_METHOD(TreeTest, "Tree: a step ends with its own Batch, even if one that started inside is open") {
   tree.set_warmup(1);
   tree.begin(kBatchKey, 1, 10);
   tree.begin(kBatchKey, 2, 20);
@@ -429,7 +428,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a step ends with its own Batch, also while one
   REQUIRE(!tree.step().open);
   REQUIRE(tree.step().node == find(tree, {kBatchKey}));
   REQUIRE(tree.step().end_ns == 30);
-  leaf(tree, kA, 3, 31, 32, 0);  // warm-up is over with the step
+  leaf(tree, kA, 3, 31, 32, 0);  // warm-up ends with the step
   REQUIRE(find(tree, {kA})->host.warmup_n() == 0);
   tree.end(2, 40);
   REQUIRE(tree.step().end_ns == 30);
@@ -437,7 +436,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a step ends with its own Batch, also while one
   REQUIRE(tree.step().open);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a Batch that outlives what it began in is no step") {
+TEST_CASE_METHOD(TreeTest, "Tree: a Batch that outlives its enclosing region is not a step") {
   tree.begin(kEpochKey, 1, 0);
   tree.begin(kBatchKey, 2, 10);
   tree.end(1, 20);
@@ -454,7 +453,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a Batch that outlives what it began in is no s
   REQUIRE(find(tree, {kEpochKey, kBatchKey})->host.n() == 1);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: an Epoch's begin and end are boundaries, wherever they lie") {
+TEST_CASE_METHOD(TreeTest, "Tree: the start and end of an Epoch at any path are boundaries") {
   tree.begin(kEpochKey, 1, 0);
   REQUIRE(tree.boundaries() == 1);
   batch(10);
@@ -463,7 +462,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: an Epoch's begin and end are boundaries, where
   REQUIRE(tree.boundaries() == 2);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a detached region leaves its time to the one below and keeps its children's") {
+TEST_CASE_METHOD(TreeTest, "Tree: a detached region leaves its time to its parent and keeps its children's") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 10);
   leaf(tree, kC, 3, 15, 18, 0);
@@ -491,7 +490,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a detached Batch is a lost step") {
   REQUIRE(find(tree, {kA})->host.warmup_n() == 0);
 }
 
-TEST_CASE_METHOD(SmallTreeTest, "Tree: regions too deep can be detached, too") {
+TEST_CASE_METHOD(SmallTreeTest, "Tree: regions too deep can be detached") {
   for (std::uint32_t level = 0; level < 66; ++level) { tree.begin(kA, level + 1, level); }
   Tree::Frame taken;
   REQUIRE(tree.detach(66, taken));
@@ -504,7 +503,7 @@ TEST_CASE_METHOD(SmallTreeTest, "Tree: regions too deep can be detached, too") {
   REQUIRE(tree.overflow()->host.n() == 0);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: discarded regions are counted, not timed, later ones are timed again") {
+TEST_CASE_METHOD(TreeTest, "Tree: counts discarded regions without timing them, and times later ones") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 10);
   tree.discard_open();
@@ -523,7 +522,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: discarded regions are counted, not timed, late
   REQUIRE(count_of(tree, LossKind::clock_changed, kB) == 1);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: without memory everything is in the overflow") {
+TEST_CASE_METHOD(TreeTest, "Tree: records everything in the overflow without memory") {
   MemoryBudget nothing(0);
   Tree small{kEpochKey, kBatchKey, &nothing};
   for (std::uint32_t round = 0; round < 10; ++round) {
@@ -540,7 +539,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: without memory everything is in the overflow")
   REQUIRE(nothing.used() == 0);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: losses keep their sums when there are more keys than can be named") {
+TEST_CASE_METHOD(TreeTest, "Tree: loss totals are exact even with more keys than can be named") {
   for (TreeKey key = 1; key <= 100; ++key) {
     tree.count(LossKind::overflow, key);
     tree.count(LossKind::bad_amount, key, 2);
@@ -556,7 +555,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: losses keep their sums when there are more key
   REQUIRE(named == 50);  // as docs/concepts.md says
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
+TEST_CASE_METHOD(TreeTest, "Tree: merging adds up equal paths") {
   Tree other{kEpochKey, kBatchKey};
   leaf(other, kB, 1, 0, 7, 0);
   other.begin(kA, 1, 10);
@@ -581,7 +580,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
   REQUIRE(tree.covered_ns() == 5 + 2 * 17);
 }
 
-TEST_CASE_METHOD(SmallTreeTest, "Tree: stream spans for which a sum or a copy has no memory are lost, and counted") {
+TEST_CASE_METHOD(SmallTreeTest, "Tree: counts stream spans as lost if a sum or a copy has no memory for them") {
   Tree other{kEpochKey, kBatchKey};
   leaf(other, kA, 1, 0, 7, 0);
   other.device_of(other.node(0))->add_first(44);
@@ -609,7 +608,7 @@ TEST_CASE_METHOD(SmallTreeTest, "Tree: stream spans for which a sum or a copy ha
   REQUIRE(lacked);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: what has no place in the sum of trees goes to its overflow, once") {
+TEST_CASE_METHOD(TreeTest, "Tree: counts paths without space in a sum of trees once, in its overflow") {
   for (TreeKey key = 0; key < 4095; ++key) { tree.child(tree.root(), 100 + key); }
   Tree other{kEpochKey, kBatchKey};
   leaf(other, kA, 1, 0, 7, 0);
@@ -618,7 +617,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: what has no place in the sum of trees goes to 
   REQUIRE(count_of(tree, LossKind::overflow, kA) == 1);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps paths and nothing else") {
+TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps only the paths") {
   batch(0);
   leaf(tree, kA, 1, 20, 30, 0);
   tree.count(LossKind::overflow, kA);
@@ -638,7 +637,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps paths and nothing else") 
   REQUIRE(find(tree, {kBatchKey})->host.first_n() == 1);
 }
 
-TEST_CASE_METHOD(SmallTreeTest, "Tree: abandoned regions are counted by key, those too deep without") {
+TEST_CASE_METHOD(SmallTreeTest, "Tree: counts dropped regions by key, except those too deep") {
   for (std::uint32_t level = 0; level < 67; ++level) { tree.begin(level % 2 == 0 ? kA : kB, level + 1, level); }
   tree.drop_open();
   REQUIRE(tree.depth() == 0);
@@ -649,7 +648,7 @@ TEST_CASE_METHOD(SmallTreeTest, "Tree: abandoned regions are counted by key, tho
   REQUIRE(tree.covered_ns() == 0);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
+TEST_CASE_METHOD(TreeTest, "Tree: a copy continues as the tree does") {
   const auto replay = [this](auto events) {
     auto state = std::make_unique<Tree::State>();
     tree.save(*state);
@@ -673,7 +672,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
     }
   };
 
-  SECTION("inside a Batch that is warm-up") {
+  SECTION("inside a warm-up Batch") {
     tree.begin(kBatchKey, 1, 0);
     replay([](Tree& each) {
       leaf(each, kA, 2, 5, 7, 1001);
@@ -695,7 +694,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
       REQUIRE(each.end(64, 80, 1003) != nullptr);
     });
   }
-  SECTION("with regions not to be timed") {
+  SECTION("with regions that are not to be timed") {
     tree.begin(kA, 1, 0);
     tree.discard_open();
     replay([](Tree& each) {
@@ -703,7 +702,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
       each.end(1, 70, 1001);
     });
   }
-  SECTION("and leaves alone what was folded after it was taken") {
+  SECTION("and is not changed by later folds") {
     tree.begin(kA, 1, 0);
     auto state = std::make_unique<Tree::State>();
     tree.save(*state);
@@ -718,7 +717,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
   }
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: with the last discarded region detached, nothing is discarded any more") {
+TEST_CASE_METHOD(TreeTest, "Tree: detaching the last discarded region ends discarding") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 1);
   tree.discard_open();
@@ -729,7 +728,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: with the last discarded region detached, nothi
   REQUIRE_FALSE(tree.has_discarded());
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a Batch that began on another thread does not count for warm-up here") {
+TEST_CASE_METHOD(TreeTest, "Tree: a Batch that started on another thread does not count for warm-up here") {
   tree.set_warmup(1);
   Node* const batch = tree.child(tree.root(), kBatchKey);
   tree.add_at(batch, 5);

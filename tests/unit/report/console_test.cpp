@@ -46,10 +46,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 std::string table(const Snapshot& snapshot, int width = 120) { return takt::format_table(snapshot, {width, false}); }
 
-/// With room for each note on a line of its own.
+/// Returns the table with enough width for each note on one line.
 std::string wide(const Snapshot& snapshot) { return table(snapshot, 1000); }
 
-/// The first line that begins with `name`, blanks aside; empty without one.
+/// Returns the first line that starts with `name` after blanks, or an empty text.
 std::string row_of(const std::string& text, const std::string& name) {
   for (const std::string& line : lines_of(text)) {
     const std::size_t start = line.find_first_not_of(' ');
@@ -58,7 +58,7 @@ std::string row_of(const std::string& text, const std::string& name) {
   return "";
 }
 
-/// Cells are two blanks or more apart.
+/// Splits a line into cells, which are two or more blanks apart.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
   std::size_t at = line.find_first_not_of(' ');
@@ -78,7 +78,7 @@ Snapshot one_second() {
   return snapshot;
 }
 
-/// 10, 20, 30 and 40 ms: all its figures can be told by heart (20.1 ms is the middle of 20 ms' bucket).
+/// Returns 10, 20, 30 and 40 ms, with well-known statistics (20.1 ms is the middle of 20 ms' bucket).
 Snapshot four_calls() {
   Snapshot snapshot = one_second();
   takt::PathStats& path = snapshot.paths[add_path(snapshot, "IO")];
@@ -88,7 +88,7 @@ Snapshot four_calls() {
   return snapshot;
 }
 
-/// All that a report can tell to be lost.
+/// All losses that a report can show.
 constexpr const char* kLosses[] = {"end_without_start",
                                    "never_ended",
                                    "ended_late",
@@ -145,7 +145,7 @@ constexpr const char* kLosses[] = {"end_without_start",
                                    "samples_dropped",
                                    "energies_dropped"};
 
-/// A pseudo-terminal of 50 columns; what is printed on it can be read back.
+/// A pseudo-terminal of 50 columns; its output can be read back.
 class Terminal {
  public:
   Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -163,7 +163,7 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   std::FILE* stream() const { return stream_; }
-  /// Reads all that was written so far: up to a mark, as the kernel may hand it over in parts.
+  /// Reads all output so far, up to a marker, because the kernel may deliver it in parts.
   std::string read() const {
     std::fputc(kEnd, stream_);
     std::fflush(stream_);
@@ -179,7 +179,7 @@ class Terminal {
   std::FILE* stream_;
 };
 
-/// A run with something of everything that notes below the table can tell.
+/// Returns a run with some of everything that notes below the table can report.
 Snapshot run_with_all_notes() {
   Snapshot snapshot = sample_snapshot();
   snapshot.run.rank = 1;
@@ -227,7 +227,7 @@ Snapshot run_with_all_notes() {
   return snapshot;
 }
 
-/// A recursion that has come to the end of a path, with more below it than in it.
+/// Returns a recursion at the maximum path length, with more time below it than in it.
 Snapshot deep_recursion() {
   Snapshot snapshot = one_second();
   std::uint32_t path = add_path(snapshot, "Deep");
@@ -239,7 +239,7 @@ Snapshot deep_recursion() {
   return snapshot;
 }
 
-/// Between its Batches there is a region, or there is none.
+/// Returns a run with or without a region between its Batches.
 Snapshot run_with_pauses(bool has_region) {
   Snapshot snapshot = one_second();
   const std::uint32_t batch = add_path(snapshot, "Batch");
@@ -255,7 +255,7 @@ Snapshot run_with_pauses(bool has_region) {
   return snapshot;
 }
 
-/// The lines that tell of throughput: with each reason why there is none, or no interval.
+/// Returns the lines about throughput, with each reason why it or its interval is missing.
 std::string throughput_of_all_kinds() {
   const std::string known = wide(sample_snapshot());
   Snapshot snapshot = sample_snapshot();
@@ -282,7 +282,7 @@ std::string throughput_of_all_kinds() {
   return text;
 }
 
-/// The heads of runs in each state.
+/// Returns the headers of runs in each state.
 std::string heads_of_all_states() {
   Snapshot snapshot = sample_snapshot();
   std::string text;
@@ -299,7 +299,7 @@ std::string heads_of_all_states() {
 
 }  // namespace
 
-TEST_CASE("the golden text of the console holds each kind of note") {
+TEST_CASE("the golden text of the console has each kind of note") {
   Snapshot died = one_second();
   died.failed = true;
   add_path(died, "Epoch");
@@ -321,12 +321,12 @@ TEST_CASE("the golden text of the console holds each kind of note") {
                                   notes_on_depth);
 }
 
-TEST_CASE("the head names the run, its rank and its time, and tells each state apart") {
+TEST_CASE("the header shows the run, its rank, its time and its state") {
   Snapshot snapshot = sample_snapshot();
   snapshot.run.rank = 1;
   snapshot.run.world_size = 4;
   const std::string more = new_lines(wide(sample_snapshot()), wide(snapshot));
-  CHECK(lines_of(more).size() == 2);  // the head, and that there are other ranks
+  CHECK(lines_of(more).size() == 2);  // the header, and the hint at other ranks
   const Scratch scratch;
   snapshot.run.directory = scratch.path("rank-1-0-17");
   CHECK(mentions(wide(snapshot), {"this is rank 1 only; for all ranks: takt report"}));
@@ -356,7 +356,7 @@ TEST_CASE("a row shows the figures of its path") {
   CHECK_FALSE(contains(text, "stream span"));
 }
 
-TEST_CASE("a percentile that is the longest call is not shown") {
+TEST_CASE("a percentile equal to the longest call is not shown") {
   for (const auto& [calls, p90, p99] : {std::make_tuple(9U, false, false), std::make_tuple(10U, true, false),
                                         std::make_tuple(99U, true, false), std::make_tuple(100U, true, true)}) {
     Snapshot snapshot = one_second();
@@ -372,7 +372,7 @@ TEST_CASE("a percentile that is the longest call is not shown") {
   }
 }
 
-TEST_CASE("calls inside warm-up are in n, total, self and share, and nowhere else") {
+TEST_CASE("calls inside warm-up are only in n, total, self and share") {
   Snapshot snapshot = one_second();
   takt::PathStats& path = snapshot.paths[add_path(snapshot, "IO")];
   path.host.add_warmup(50 * kMs);
@@ -383,14 +383,14 @@ TEST_CASE("calls inside warm-up are in n, total, self and share, and nowhere els
   CHECK(cells_of(row_of(table(snapshot), "IO"))[3] == "10.0 ms");
 }
 
-TEST_CASE("a path that was never timed shows no figures that were not measured") {
+TEST_CASE("a path that was never timed shows no timing figures") {
   Snapshot snapshot = one_second();
   add_path(snapshot, "IO");
   CHECK(cells_of(row_of(table(snapshot), "IO")) ==
         Cells{"IO", "0", "0 ns", "-", "-", "-", "-", "-", "0 ns", "0.0 %", "-"});
 }
 
-TEST_CASE("share is of the parent, and of the run at the top") {
+TEST_CASE("share is relative to the parent, and at the top to the run") {
   Snapshot snapshot = four_calls();
   takt::PathStats& child = snapshot.paths[add_path(snapshot, "Decode", 0)];
   child.host.add(25 * kMs);
@@ -398,7 +398,7 @@ TEST_CASE("share is of the parent, and of the run at the top") {
   CHECK(contains(row_of(table(snapshot), "Decode"), " 25.0 % "));
 }
 
-TEST_CASE("of a region that is open, its time so far is its share, and what shares of those inside are of") {
+TEST_CASE("an open region's time so far is used for its share and for shares inside it") {
   Snapshot snapshot = one_second();
   const std::uint32_t epoch = add_path(snapshot, "Epoch");
   snapshot.paths[add_path(snapshot, "Batch", epoch)].host.add(760 * kMs);
@@ -408,7 +408,7 @@ TEST_CASE("of a region that is open, its time so far is its share, and what shar
   CHECK(contains(row_of(table(snapshot), "Batch"), " 95.0 % "));
 }
 
-TEST_CASE("stream spans have columns of their own, empty where a path has none") {
+TEST_CASE("stream spans have separate columns, empty for paths without spans") {
   const std::string text = table(sample_snapshot(), 200);
   CHECK(contains(text, "stream span\n"));
   CHECK(cells_of(row_of(text, "region")).size() == 13);
@@ -420,7 +420,7 @@ TEST_CASE("stream spans have columns of their own, empty where a path has none")
   CHECK(cells_of(row_of(text, "Forward"))[12] == takt::detail::human_time(snapshot.paths[3].device.mean_ns()));
 }
 
-TEST_CASE("children stand below their parent, indented, in the order given") {
+TEST_CASE("children are below their parent, indented, in the given order") {
   Snapshot snapshot = one_second();
   const std::uint32_t first = add_path(snapshot, "first");
   const std::uint32_t second = add_path(snapshot, "second");
@@ -454,7 +454,7 @@ TEST_CASE("no line is wider than the terminal") {
   CHECK(table(snapshot, 3) == table(snapshot, 40));
 }
 
-TEST_CASE("a narrow terminal keeps name, n, total and mean, and loses the least important columns first") {
+TEST_CASE("a narrow terminal keeps name, n, total and mean and drops the least important columns first") {
   const Snapshot snapshot = sample_snapshot();
   const auto heads = [&](int width) { return cells_of(row_of(table(snapshot, width), "region")); };
   CHECK(heads(40) == Cells{"region", "n", "total", "mean"});
@@ -465,7 +465,7 @@ TEST_CASE("a narrow terminal keeps name, n, total and mean, and loses the least 
   CHECK(cells_of(row_of(table(snapshot, 40), "Forward")).size() == 4);
 }
 
-TEST_CASE("names in any script keep the columns aligned, and long ones are cut with an ellipsis") {
+TEST_CASE("names in any script keep the columns aligned, and long ones end in an ellipsis") {
   Snapshot snapshot = four_calls();
   std::string wide;
   for (int character = 0; character < 66; ++character) { wide += "\xC3\xA9\xE6\x97\xA5"; }
@@ -485,7 +485,7 @@ TEST_CASE("names in any script keep the columns aligned, and long ones are cut w
   CHECK(cut == 2);
 }
 
-TEST_CASE("names cannot command the terminal") {
+TEST_CASE("names cannot control the terminal") {
   Snapshot snapshot = sample_snapshot();
   const std::string bad = "\x1b[31mred\n\xC2\x9B\xFF";
   snapshot.run.name = snapshot.run.id = snapshot.clock.name = bad;
@@ -499,7 +499,7 @@ TEST_CASE("names cannot command the terminal") {
   CHECK_FALSE(contains(text, "\xFF"));
 }
 
-TEST_CASE("throughput has an interval or says why not, and what it leaves out") {
+TEST_CASE("throughput shows its interval or why there is none, and excluded steps") {
   const std::string text = wide(sample_snapshot());
   CHECK(line_mentions(text, {"Epoch/Batch", "main", "703", "95 %", "[699, 708]", "24", "11.0"}));
   CHECK(line_mentions(text, {"2", "1.71 s"}));
@@ -529,29 +529,29 @@ TEST_CASE("throughput has an interval or says why not, and what it leaves out") 
   for (const std::string& each : reasons) { CHECK(line_mentions(each, {name, "main"})); }
 }
 
-TEST_CASE("throughput is in the unit of the items that the run names") {
+TEST_CASE("throughput uses the unit of items that the run names") {
   Snapshot snapshot = sample_snapshot();
   CHECK(line_mentions(wide(snapshot), {"Epoch/Batch", "703 samples/s"}));
   snapshot.params["item_unit"] = "tokens\x1b";
   CHECK(line_mentions(wide(snapshot), {"Epoch/Batch", "703 tokens?/s"}));
 }
 
-TEST_CASE("what lies between two Batches is told if it is much of the period") {
+TEST_CASE("time between two Batches is reported if it is much of the period") {
   Snapshot snapshot = sample_snapshot();
   const std::string before = wide(snapshot);
   CHECK_FALSE(line_mentions(before, {"91.3 ms"}));
   snapshot.series[0].throughput.period_ns *= 2;
   const std::string more = new_lines(before, wide(snapshot));
   CHECK(mentions(more, {"91.3 ms", "182 ms", "50.2 %"}));
-  // What the loader does, and what is done once an Epoch, is not named.
+  // The loader's own regions and those once per Epoch are not named.
   CHECK_FALSE(mentions(more, {"Decode"}));
   CHECK_FALSE(mentions(more, {"Validation"}));
   add_series(snapshot, snapshot.series[0].path,
-             add_thread(snapshot, "second"));  // whose Batches have one row with the others
+             add_thread(snapshot, "second"));  // Batches share one row with the others
   CHECK_FALSE(line_mentions(wide(snapshot), {"182 ms"}));
 }
 
-TEST_CASE("of what lies between two Batches the region that took most is named, if it can have run there") {
+TEST_CASE("the longest region that can run between two Batches is named") {
   Snapshot snapshot = one_second();
   const std::uint32_t batch = add_path(snapshot, "Batch");
   const auto add = [&snapshot](std::uint32_t path, int calls, std::uint64_t ns) {
@@ -573,13 +573,13 @@ TEST_CASE("of what lies between two Batches the region that took most is named, 
   overlapping.paths[add_path(overlapping, "Batch", batch)].host.add(kMs);
   const std::string unnamed = line_of_between(overlapping);
   CHECK_FALSE(unnamed.empty());
-  CHECK(no_region.size() > unnamed.size());      // it tells that there is none
+  CHECK(no_region.size() > unnamed.size());      // it says that none exists
   add(add_path(snapshot, "Load"), 1, 60 * kMs);  // before the loop
   add(add_path(snapshot, "Seldom"), 4, 5 * kMs);
   const std::uint32_t sampled = add_path(snapshot, "Sampled");
   add(sampled, 5, 4 * kMs);
   snapshot.paths[sampled].skipped = 5;
-  add(add_path(snapshot, "Elsewhere"), 10, 11 * kMs);  // takes longer than what lies between
+  add(add_path(snapshot, "Elsewhere"), 10, 11 * kMs);  // longer than the time between Batches
   add(add_path(snapshot, "Forward", batch), 10, 9 * kMs);
   CHECK(line_of_between(snapshot) == unnamed);
   add(add_path(snapshot, "Half"), 5, kMs);
@@ -590,7 +590,7 @@ TEST_CASE("of what lies between two Batches the region that took most is named, 
   CHECK(line_of_between(snapshot) == unnamed);
 }
 
-TEST_CASE("amounts are over the total time of their region, and without a rate if not all calls were timed") {
+TEST_CASE("amounts are divided by their region's total time, without a rate if some calls were not timed") {
   Snapshot snapshot = four_calls();
   snapshot.paths[0].bytes = 2'500'000'000;
   snapshot.paths[0].items = 300;
@@ -601,12 +601,12 @@ TEST_CASE("amounts are over the total time of their region, and without a rate i
   CHECK(line_mentions(wide(snapshot), {"IO", "300"}));
   CHECK_FALSE(contains(wide(snapshot), "25.0 GB"));
   CHECK_FALSE(contains(wide(snapshot), "3 000"));
-  CHECK(line_mentions(wide(snapshot), {"IO", "4", "16"}));  // timed, of those entered
+  CHECK(line_mentions(wide(snapshot), {"IO", "4", "16"}));  // timed calls and entered calls
   snapshot.paths[0].name = "Batch";
   CHECK_FALSE(line_mentions(wide(snapshot), {"300"}));
 }
 
-TEST_CASE("the report says what its figures contain and what they do not") {
+TEST_CASE("the report says what its figures include and exclude") {
   Snapshot snapshot = sample_snapshot();
   snapshot.clock.fallbacks = 1;
   snapshot.paths[4].device_lost = 3;
@@ -614,10 +614,10 @@ TEST_CASE("the report says what its figures contain and what they do not") {
   CHECK(line_mentions(text, {"10", "Epoch/Batch", "1.89 s"}));                       // warm-up
   CHECK(line_mentions(text, {"1.80 s", "62.4 s", "2.9 %"}));                         // in no region
   CHECK(line_mentions(text, {"412 us", "0.00066 %"}));                               // own cost
-  CHECK(line_mentions(text, {"70.2 s", "62.4 s", "112.5 %"}));                       // processor time
+  CHECK(line_mentions(text, {"70.2 s", "62.4 s", "112.5 %"}));                       // CPU time
   CHECK(line_mentions(text, {"tsc", "0.4 ppm", "10.0 s", "21 ppm", "17 ns", "1"}));  // clock, changed once
   CHECK(line_mentions(text, {"threads", "2", "100 %"}));
-  CHECK(line_mentions(text, {"Epoch/Batch/Backward", "2", "3"}));  // spans that are pending, and lost
+  CHECK(line_mentions(text, {"Epoch/Batch/Backward", "2", "3"}));  // pending and lost spans
   CHECK(line_mentions(text, {"Decode", "loader", "3.12 s"}));      // open
   CHECK(line_mentions(text, {"1", "Optimizer"}));                  // an end without a start
   snapshot.threads.back().name = takt::ThreadInfo::kFurther;
@@ -627,7 +627,7 @@ TEST_CASE("the report says what its figures contain and what they do not") {
   CHECK_FALSE(contains(wide(snapshot), "thread thread"));
 }
 
-TEST_CASE("times in which nothing ran are told before all else") {
+TEST_CASE("times in which nothing ran are reported first") {
   Snapshot snapshot = sample_snapshot();
   const std::string before = wide(snapshot);
   snapshot.process.stopped_ns = 3'000'000'000;
@@ -638,17 +638,17 @@ TEST_CASE("times in which nothing ran are told before all else") {
   CHECK(lines_of(more).size() == 3);
   CHECK(line_mentions(more, {"3.00 s"}));
   CHECK(line_mentions(more, {"30.0 s"}));
-  CHECK(line_mentions(more, {"20.0 s", "Session"}));  // recorded before there was one
-  CHECK(text.find("3.00 s") < text.find("1.89 s"));   // of warm-up
+  CHECK(line_mentions(more, {"20.0 s", "Session"}));  // recorded before a Session existed
+  CHECK(text.find("3.00 s") < text.find("1.89 s"));   // warm-up
   snapshot.process.earlier_sessions = 1;
   CHECK(lines_of(new_lines(text, wide(snapshot))).size() == 1);
   CHECK(line_mentions(new_lines(text, wide(snapshot)), {"1", "Session"}));
-  snapshot.process = takt::ProcessTimes();  // of a journal that does not know
+  snapshot.process = takt::ProcessTimes();  // a journal without this data
   CHECK(new_lines(before, wide(snapshot)).empty());
   CHECK_FALSE(line_mentions(wide(snapshot), {"112.5 %"}));
 }
 
-TEST_CASE("what sampling moved is told of the region it happened to") {
+TEST_CASE("effects of sampling are reported for the affected region") {
   Snapshot snapshot = one_second();
   const std::uint32_t step = add_path(snapshot, "Step");
   const std::uint32_t sampled = add_path(snapshot, "Sampled", step);
@@ -658,11 +658,11 @@ TEST_CASE("what sampling moved is told of the region it happened to") {
   const std::string before = wide(snapshot);
   CHECK(line_mentions(before, {"Step/Sampled", "1", "10"}));
   snapshot.paths[add_path(snapshot, "Child", step)].host.add(kMs);
-  // Beside the row of the second Child: what was inside the calls that were not timed stands one level higher.
+  // In addition to the row of the second Child: children of untimed calls are one level higher.
   CHECK(line_mentions(new_lines(before, wide(snapshot)), {"Step/Sampled", "1", "10"}));
 }
 
-TEST_CASE("Batches that began inside another one are no steps, and counted") {
+TEST_CASE("Batches that started inside another one are counted and are not steps") {
   Snapshot snapshot = one_second();
   const std::uint32_t batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
   snapshot.paths[batch].host.add(kMs);
@@ -676,7 +676,7 @@ TEST_CASE("Batches that began inside another one are no steps, and counted") {
   CHECK(line_mentions(wide(snapshot), {"4 Batches"}));
 }
 
-TEST_CASE("a region that is longer than what it is in is told of, unless that is still open") {
+TEST_CASE("a region longer than its enclosing one is reported, unless that one is open") {
   Snapshot snapshot = one_second();
   const std::uint32_t outer = add_path(snapshot, "Outer");
   snapshot.paths[outer].host.add(kMs);
@@ -699,12 +699,12 @@ TEST_CASE("a region that is longer than what it is in is told of, unless that is
   add_thread(snapshot, "second");
   CHECK(mentions(line_of_given(), {"threads"}));
   lines.insert(line_of_given());
-  CHECK(lines.size() == 3);  // each tells one more way how that can be
+  CHECK(lines.size() == 3);  // each gives a further cause
   snapshot.open.push_back({outer, 0, 5});
   CHECK(line_of_given().empty());
 }
 
-TEST_CASE("a recursion that has come to the end of a path has no share, and it is told why") {
+TEST_CASE("a recursion at the maximum path length has no share, and the report says why") {
   Snapshot snapshot = one_second();
   std::uint32_t path = add_path(snapshot, "Outer");
   std::vector<std::uint32_t> all = {path};
@@ -724,13 +724,13 @@ TEST_CASE("a recursion that has come to the end of a path has no share, and it i
   CHECK(line_mentions(text, {"Odd", "64"}));
   CHECK(line_mentions(text, {"Even", "64"}));
   CHECK(contains(text, "\nOuter"));
-  snapshot.paths[all[1]].host.add(kMs);  // as of several threads, and none inside itself
+  snapshot.paths[all[1]].host.add(kMs);  // as with several threads, without recursion
   CHECK(snapshot.share_of_parent(all[1]) == 2);
   snapshot.paths[all[63]].name = "Other";
   CHECK(snapshot.share_of_parent(all[63]) == 2);
 }
 
-TEST_CASE("a clock of long steps is told with them, and no empty region that is less than one") {
+TEST_CASE("a coarse clock step is reported with the time of an empty region, unless that is shorter") {
   Snapshot snapshot = one_second();
   snapshot.clock.empty_region_ns = 40;
   snapshot.clock.resolution_ns = 40;
@@ -743,7 +743,7 @@ TEST_CASE("a clock of long steps is told with them, and no empty region that is 
   CHECK(!mentions(wide(snapshot), {"steps of"}));
 }
 
-TEST_CASE("what Takt costs a region that holds many small ones is told, for a few of them") {
+TEST_CASE("the overhead in regions with many small inner ones is reported for a few of them") {
   Snapshot snapshot = one_second();
   snapshot.clock.empty_region_ns = 7;
   snapshot.clock.region_cost_ns = 23;
@@ -754,14 +754,14 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
     takt::PathStats& inner = snapshot.paths[add_path(snapshot, "Empty", outer)];
     for (int call = 0; call < 1000; ++call) { inner.host.add(7); }
   }
-  snapshot.paths.back().skipped = 100;  // passed over for much less
+  snapshot.paths.back().skipped = 100;  // skipping costs much less
   snapshot.paths[1].skipped = 100;
   const std::string text = wide(snapshot);
   CHECK(line_mentions(text, {"Outer0", "16.0 us", "23.0 us", "16 ns", "1 000"}));
   CHECK(line_mentions(text, {"Outer2", "16.0 us"}));
   CHECK_FALSE(line_mentions(text, {"Outer3", "16.0 us"}));
   CHECK(line_mentions(text, {"2 more"}));
-  snapshot.paths[0].host.add(3'000'000);  // a share that is not worth a line
+  snapshot.paths[0].host.add(3'000'000);  // too small a share for a line
   CHECK_FALSE(line_mentions(wide(snapshot), {"Outer0", "16.0 us"}));
   snapshot = sample_snapshot();
   const std::string sample = wide(snapshot);
@@ -769,7 +769,7 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
   CHECK(new_lines(wide(snapshot), sample).empty());
 }
 
-TEST_CASE("what a loss means is said in words, not by its identifier") {
+TEST_CASE("losses are described in words, not by identifier") {
   for (const char* const what : kLosses) {
     Snapshot snapshot = sample_snapshot();
     snapshot.losses = {{what, "", 7}};
@@ -781,7 +781,7 @@ TEST_CASE("what a loss means is said in words, not by its identifier") {
   }
 }
 
-TEST_CASE("three findings stand above all figures, and where the others are") {
+TEST_CASE("three findings precede all figures, followed by a pointer to the others") {
   Snapshot snapshot = sample_snapshot();
   for (const char* const sentence : {"first", "second", "third\x1b", "fourth", "fifth"}) {
     snapshot.findings.push_back({"slow_steps", sentence, {}, {}});
@@ -799,7 +799,7 @@ TEST_CASE("three findings stand above all figures, and where the others are") {
   CHECK_FALSE(contains(table(snapshot), "takt report --json"));
 }
 
-TEST_CASE("what a finding tells is not told below the table again") {
+TEST_CASE("contents of a finding are not repeated below the table") {
   Snapshot snapshot = sample_snapshot();
   snapshot.losses.insert(snapshot.losses.begin(), {"never_ended", "Epoch/Batch/Forward/embed", 2});
   snapshot.process.stopped_ns = 3'000'000'000;
@@ -817,7 +817,7 @@ TEST_CASE("what a finding tells is not told below the table again") {
   CHECK_FALSE(line_mentions(text, {"30.0 s"}));
 }
 
-TEST_CASE("what streams waited for is told, and what spans alone say is a bound") {
+TEST_CASE("stream waits are reported, and values from spans alone are marked as bounds") {
   Snapshot snapshot = sample_snapshot();
   const std::string before = wide(snapshot);
   const std::uint32_t wait = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
@@ -838,7 +838,7 @@ TEST_CASE("what streams waited for is told, and what spans alone say is a bound"
   CHECK(line_mentions(more, {"5", "CommWait"}));
 }
 
-TEST_CASE("of several devices it is told which one waited, of one alone it is not told twice") {
+TEST_CASE("with several devices the waiting one is named, with one it is not repeated") {
   Snapshot snapshot = sample_snapshot();
   const std::uint32_t wait = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
   snapshot.paths[wait].device.add(30'000'000);
@@ -858,21 +858,21 @@ TEST_CASE("of several devices it is told which one waited, of one alone it is no
   CHECK_FALSE(line_mentions(wide(snapshot), {"cuda 2"}));
 }
 
-TEST_CASE("durations that no memory was left for are missing from the percentiles, and said to be") {
+TEST_CASE("durations without memory are missing from the percentiles, and this is reported") {
   Snapshot snapshot = one_second();
   takt::detail::MemoryBudget nothing(0);
   snapshot.paths[add_path(snapshot, "IO")].host.add(5, &nothing);
   CHECK(line_mentions(wide(snapshot), {"IO", "1", "memory"}));
 }
 
-TEST_CASE("a run in which nothing was recorded has a report too") {
+TEST_CASE("an empty run has a report") {
   const std::string text = table(Snapshot());
   CHECK(line_mentions(text, {"0 ns", "-"}));
   CHECK(cells_of(row_of(text, "run")) == Cells{"run", "0 ns"});
 }
 
-TEST_CASE("colour changes nothing but the style") {
-  std::string colored = takt::format_table(sample_snapshot(), {100, true});
+TEST_CASE("colour changes only the style") {
+  std::string colored = takt::format_table(sample_snapshot(), 100, true);
   CHECK(contains(colored, "\x1b[1mTakt: digits"));
   CHECK(contains(colored, "\x1b[2m"));
   for (const std::string code : {"\x1b[1m", "\x1b[2m", "\x1b[0m"}) {
@@ -883,7 +883,7 @@ TEST_CASE("colour changes nothing but the style") {
   CHECK(colored == table(sample_snapshot(), 100));
 }
 
-TEST_CASE("the exporter prints when the run has finished, and not before") {
+TEST_CASE("the exporter prints only when the run has finished") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file != nullptr);
   takt::ConsoleOptions options;
@@ -902,7 +902,7 @@ TEST_CASE("the exporter prints when the run has finished, and not before") {
   CHECK(text == table(snapshot, 100));
 }
 
-TEST_CASE("a table that cannot be printed is told of, and dropped") {
+TEST_CASE("a table that cannot be printed is reported and dropped") {
   std::FILE* full = std::fopen("/dev/full", "w");
   REQUIRE(full != nullptr);
   takt::detail::forget_errors();
@@ -917,7 +917,7 @@ TEST_CASE("a table that cannot be printed is told of, and dropped") {
   std::fclose(full);
 }
 
-TEST_CASE("on a terminal the table is as wide as it is, in colour unless the user wants none") {
+TEST_CASE("on a terminal the table fits its width and has colour unless disabled") {
   const Terminal terminal;
   takt::ConsoleOptions options;
   options.stream = terminal.stream();
@@ -949,7 +949,7 @@ TEST_CASE("on a terminal the table is as wide as it is, in colour unless the use
   CHECK(printed() == takt::format_table(four_calls(), {70, false}));
 }
 
-TEST_CASE("the sample in docs/report.md is what is printed") {
+TEST_CASE("the sample in docs/report.md equals the printed text") {
   const std::string page = read_text((tests_directory() / "../docs/report.md").string());
   REQUIRE_FALSE(page.empty());
   CHECK(contains(page, "```text" + table(sample_snapshot(), 100) + "```\n"));

@@ -23,7 +23,7 @@ const std::string kHead =
     "step,series,batch_path,thread,begin_ns,batch_ns,period_ns,items,warmup,complete,path,calls,host_ns,device_ns,"
     "exposed_comm_ns,exposed_io_ns\n";
 
-/// Epoch/Batch with IO below it, on one thread, without rows.
+/// Returns Epoch/Batch with IO below it, on one thread, without rows.
 Snapshot with_series() {
   Snapshot snapshot;
   const std::uint32_t batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
@@ -60,7 +60,7 @@ std::string csv_lines_of(std::uint64_t first, std::uint64_t end) {
 
 }  // namespace
 
-TEST_CASE("one line a step and path, absent values as empty fields") {
+TEST_CASE("steps.csv: has one line per step and path, with empty fields for missing values") {
   const Scratch scratch;
   Snapshot snapshot = with_series();
   takt::Row& row = add_row(snapshot, 0, 7);
@@ -77,7 +77,7 @@ TEST_CASE("one line a step and path, absent values as empty fields") {
                                                     "7,0,Epoch/Batch,main,7000,900,,64,1,0,other,9,100,,,\n");
 }
 
-TEST_CASE("each line of a step has its exposed communication and IO") {
+TEST_CASE("steps.csv: each line of a step has its exposed communication and IO") {
   const Scratch scratch;
   Snapshot snapshot = with_series();
   const std::uint32_t comm = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
@@ -91,7 +91,7 @@ TEST_CASE("each line of a step has its exposed communication and IO") {
             "0,0,Epoch/Batch,main,0,900,1000,64,0,1,Epoch/Batch/IOWait,1,5,0,300,0\n");
 }
 
-TEST_CASE("a step without paths below it is one line with empty fields") {
+TEST_CASE("steps.csv: a step without paths below it is one line with empty fields") {
   const Scratch scratch;
   Snapshot snapshot = with_series();
   add_row(snapshot, 0, 0);
@@ -101,7 +101,7 @@ TEST_CASE("a step without paths below it is one line with empty fields") {
   CHECK(read_text(scratch.path("steps.csv")) == kHead + "0,0,Epoch/Batch,main,0,900,1000,64,0,1,,,,,,\n");
 }
 
-TEST_CASE("names with separators and quotes are quoted") {
+TEST_CASE("steps.csv: names with separators and quotes are quoted") {
   const Scratch scratch;
   Snapshot snapshot = with_series();
   snapshot.paths[0].name = "a,b";
@@ -113,14 +113,14 @@ TEST_CASE("names with separators and quotes are quoted") {
   CHECK(contains(read_text(scratch.path("steps.csv")), "\n0,0,\"a,b/Batch\",\"the \"\"main\"\" one\",0,900,"));
 }
 
-TEST_CASE("a key with a slash has another path than a region in a region") {
+TEST_CASE("steps.csv: the path of a key with a slash differs from that of nested regions") {
   const Scratch scratch;
   Snapshot snapshot = with_series();
   snapshot.paths[0].name = "a/b\\c";
   CHECK(snapshot.path_name(1) == "a\\/b\\\\c/Batch");
 }
 
-TEST_CASE("names in a CSV file cannot command the terminal that it is shown on") {
+TEST_CASE("steps.csv: names cannot control a terminal") {
   const Scratch scratch;
   Snapshot snapshot = with_series();
   snapshot.threads[0].name = "main\x1b[31m,\r\nof two lines";
@@ -131,7 +131,7 @@ TEST_CASE("names in a CSV file cannot command the terminal that it is shown on")
   CHECK(contains(read_text(scratch.path("steps.csv")), "\n0,0,Epoch/Batch,\"main?[31m,??of two lines\",0,900,"));
 }
 
-TEST_CASE("rows are on disk after each export, and the file has its name at the end of the run") {
+TEST_CASE("steps.csv: rows are on disk after each export, and the file is renamed at the end of the run") {
   const Scratch scratch;
   const std::string path = scratch.path("steps.csv");
   takt::CsvExporter made(path);
@@ -152,7 +152,7 @@ TEST_CASE("rows are on disk after each export, and the file has its name at the 
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::drop);
 }
 
-TEST_CASE("a full disk loses no row and repeats none, wherever in a line it strikes") {
+TEST_CASE("steps.csv: a full disk neither loses nor repeats rows at any position in a line") {
   const Scratch scratch;
   const std::string path = scratch.path("steps.csv");
   const auto space = static_cast<rlim_t>(GENERATE(1, 109, 110, 111, 300, 341));
@@ -176,7 +176,7 @@ TEST_CASE("a full disk loses no row and repeats none, wherever in a line it stri
   CHECK(read_text(path) == kHead + csv_lines_of(0, 8));
 }
 
-TEST_CASE("rows that are taken but were answered retry are known again in any order") {
+TEST_CASE("steps.csv: rows taken but answered with retry are recognized in any order") {
   const Scratch scratch;
   const std::string path = scratch.path("steps.csv");
   const int failed = in_child([&] {
@@ -196,7 +196,7 @@ TEST_CASE("rows that are taken but were answered retry are known again in any or
   CHECK(read_text(path) == kHead + csv_lines_of(3, 5) + csv_lines_of(0, 3) + csv_lines_of(5, 6));
 }
 
-TEST_CASE("while nothing can be written nothing more is taken, so that what is held back stays bounded") {
+TEST_CASE("steps.csv: while writing fails no further rows are taken, so that the backlog is bounded") {
   const Scratch scratch;
   const std::string path = scratch.path("steps.csv");
   const int failed = in_child([&] {
@@ -209,7 +209,7 @@ TEST_CASE("while nothing can be written nothing more is taken, so that what is h
     add_rows(snapshot, 2, 4);
     if (exporter.export_snapshot(snapshot) != ExportResult::retry) { return 2; }
     limit_file_size(0);
-    // Rows 2 and 3 had to make room meanwhile: they are declared lost, and must not turn up after all.
+    // Rows 2 and 3 were displaced: they are declared lost, so they must not be written later.
     snapshot.rows.clear();
     add_rows(snapshot, 4, 5);
     snapshot.finished = true;
@@ -219,7 +219,7 @@ TEST_CASE("while nothing can be written nothing more is taken, so that what is h
   CHECK(read_text(path) == kHead + csv_lines_of(0, 2) + csv_lines_of(4, 5));
 }
 
-TEST_CASE("a directory that cannot be written is reported once, after the third failure in a row") {
+TEST_CASE("steps.csv: a directory that cannot be written is reported once, after the third consecutive failure") {
   const Scratch scratch;
   takt::detail::forget_errors();
   std::vector<std::string> reported;

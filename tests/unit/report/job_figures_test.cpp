@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kJobFiguresSecond = 1'000'000'000;
 
-/// 60 steps of 10 ms, in which rank 3 computes for 8 ms and the others for 6 ms.
+/// Returns a rank with 60 steps of 10 ms, of which it computes 8 ms on rank 3 and 6 ms on others.
 takt::detail::GatheredRank compared_rank(std::uint32_t number) {
   constexpr std::int64_t kMs = 1'000'000;
   Snapshot snapshot;
@@ -50,7 +50,7 @@ takt::detail::GatheredRank compared_rank(std::uint32_t number) {
   return rank;
 }
 
-/// Of rank 0: Zeta > Forward, then Alpha; rank 2 of 4 did not come, and rank 3 has a path of its own.
+/// Returns rank 0's reduction: Zeta > Forward, then Alpha; rank 2 of 4 is missing, and rank 3 has a path of its own.
 Snapshot reduced() {
   Snapshot snapshot;
   snapshot.run.name = "net";
@@ -83,7 +83,7 @@ Snapshot reduced() {
 
 }  // namespace
 
-TEST_CASE("Job figures: paths stand in the order of rank 0, trees whole, with what other ranks have alone") {
+TEST_CASE("Job figures: paths are in rank 0's order as whole trees, with those of other ranks added") {
   const Snapshot snapshot = reduced();
   const takt::Job& job = *snapshot.job;
   std::vector<std::string> names;
@@ -106,8 +106,8 @@ TEST_CASE("Job figures: paths stand in the order of rank 0, trees whole, with wh
   CHECK(job.paths[3].device_total.ranks == 0);
 }
 
-TEST_CASE("Job figures: the table of rank 0 is that of the job, and says who is missing") {
-  const std::string text = takt::detail::format_job(takt::detail::report_of_job(reduced()), {200, false});
+TEST_CASE("Job figures: the table of rank 0 is that of the job and names missing ranks") {
+  const std::string text = takt::detail::format_job(takt::detail::report_of_job(reduced()), 200, false);
   INFO(text);
   CHECK(line_mentions(text, {"net", "net-1", "3", "10.0 s"}));
   CHECK(line_mentions(text, {"Extra", "1 of 3"}));
@@ -119,7 +119,7 @@ TEST_CASE("Job figures: the table of rank 0 is that of the job, and says who is 
   CHECK(line_mentions(text, {"rank 0, Optimizer"}));
 }
 
-TEST_CASE("Job figures: without a rate on any rank there is no throughput") {
+TEST_CASE("Job figures: there is no throughput if no rank has a rate") {
   Snapshot snapshot;
   add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
   snapshot.job = takt::detail::job_of(takt::detail::record_of(snapshot), {}, snapshot, 1, {});
@@ -127,7 +127,7 @@ TEST_CASE("Job figures: without a rate on any rank there is no throughput") {
   CHECK(snapshot.job->comparison.findings.empty());
 }
 
-TEST_CASE("Job figures: summary.json has them on rank 0 alone") {
+TEST_CASE("Job figures: only the summary.json of rank 0 has them") {
   const json job = json::parse(takt::format_json(reduced()))["job"];
   CHECK(job["ranks"] == 3);
   CHECK(job["world_size"] == 4);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kJobReportSecond = 1'000'000'000;
 
-/// Batch > Forward on `ranks` ranks of 10 s; rank r is in Batch for 8 s, and in Forward for r + 1 s.
+/// Returns Batch > Forward on `ranks` ranks of 10 s; rank r spends 8 s in Batch and r + 1 s in Forward.
 JobReport some_job(std::uint32_t ranks) {
   JobReport job;
   job.sum.run.name = "net";
@@ -66,7 +66,7 @@ void add_series_of(Snapshot& sum, const std::string& thread, std::uint64_t items
 
 }  // namespace
 
-TEST_CASE("the table of a job says how ranks lie beside each other, and which one has most") {
+TEST_CASE("the table of a job shows the distribution over ranks and the rank with the maximum") {
   const std::string text = takt::detail::format_job(some_job(4), {100, false});
   INFO(text);
   CHECK(line_mentions(text, {"net", "net-1", "4", "10.0 s"}));
@@ -77,7 +77,7 @@ TEST_CASE("the table of a job says how ranks lie beside each other, and which on
   CHECK_FALSE(contains(text, "of 4"));
 }
 
-TEST_CASE("the table of a job says on how many ranks a path is, if some lack one") {
+TEST_CASE("the table of a job shows the number of ranks with a path, if some lack it") {
   JobReport job = some_job(4);
   takt::Summary rare;
   rare.add(kJobReportSecond);
@@ -90,7 +90,7 @@ TEST_CASE("the table of a job says on how many ranks a path is, if some lack one
   CHECK(contains(text, "2.5 %"));  // 1 s of 4 x 10 s
 }
 
-TEST_CASE("the page of a job begins with who makes whom wait") {
+TEST_CASE("the page of a job starts with the ranks that make others wait") {
   JobReport job = some_job(2);
   job.comparison.findings.resize(1);
   job.comparison.findings[0].sentence = "rank 1 makes the others wait";
@@ -101,7 +101,7 @@ TEST_CASE("the page of a job begins with who makes whom wait") {
   CHECK(line_mentions(text, {"40.0 %", "50.0 %", "80.0 %", "60"}));
 }
 
-TEST_CASE("the rate of a job is what all ranks did, over the time of the slowest") {
+TEST_CASE("the rate of a job is the work of all ranks divided by the slowest one's time") {
   JobReport job = some_job(2);
   add_series_of(job.sum, "rank 0, main", 6400, 2 * kJobReportSecond);
   add_series_of(job.sum, "rank 1, main", 3200, 4 * kJobReportSecond);
@@ -115,7 +115,7 @@ TEST_CASE("the rate of a job is what all ranks did, over the time of the slowest
   CHECK(line_mentions(text, {"Batch", "2 400", "[2 160, 2 640]", "40", "50.0", "rank 1, main"}));
 }
 
-/// A series of 20 periods of 10 ms with 64 items each, that began `from_ms` after the run.
+/// Adds a series of 20 periods of 10 ms with 64 items each, that starts `from_ms` after the run.
 Series& add_epoch_thread(Snapshot& sum, std::uint32_t process, std::uint64_t from_ms) {
   constexpr std::uint64_t kMs = kJobReportSecond / 1000;
   const std::string thread = std::to_string(process) + " from " + std::to_string(from_ms);
@@ -131,10 +131,10 @@ Series& add_epoch_thread(Snapshot& sum, std::uint32_t process, std::uint64_t fro
   return series;
 }
 
-TEST_CASE("threads one after the other add up their time, those side by side do not") {
+TEST_CASE("times of consecutive threads are added, those of parallel threads are not") {
   Snapshot sum;
   add_path(sum, "Batch");
-  SECTION("one after the other") {
+  SECTION("consecutive") {
     for (std::uint32_t epoch = 10; epoch-- > 0;) { add_epoch_thread(sum, 0, 300 * epoch); }
     const auto jobs = takt::detail::job_throughputs(sum);
     REQUIRE(jobs.size() == 1);
@@ -146,14 +146,14 @@ TEST_CASE("threads one after the other add up their time, those side by side do 
     CHECK(jobs[0].throughput.steps_per_s == Approx(100));
     CHECK(jobs[0].throughput.no_interval == takt::NoInterval::few_steps);
   }
-  SECTION("side by side") {
+  SECTION("parallel") {
     for (int thread = 0; thread < 10; ++thread) { add_epoch_thread(sum, 0, 100); }
     const auto jobs = takt::detail::job_throughputs(sum);
     CHECK(jobs[0].throughput.steps == 200);
     CHECK(jobs[0].throughput.period_ns == kJobReportSecond / 5);
     CHECK(jobs[0].throughput.items_per_s == Approx(64'000));
   }
-  SECTION("half of the time side by side") {
+  SECTION("parallel for half of the time") {
     add_epoch_thread(sum, 0, 0);
     add_epoch_thread(sum, 0, 100);
     CHECK(takt::detail::job_throughputs(sum)[0].throughput.period_ns == 3 * kJobReportSecond / 10);
@@ -168,12 +168,12 @@ TEST_CASE("threads one after the other add up their time, those side by side do 
     CHECK(jobs[0].throughput.period_ns == 4 * kJobReportSecond / 10);
     CHECK(jobs[0].slowest == "0 from 0");
   }
-  SECTION("with left-out periods among them") {  // half of the time of each
+  SECTION("with excluded periods among them") {  // half of the time of each
     add_epoch_thread(sum, 0, 0).throughput.last_ns *= 2;
     add_epoch_thread(sum, 0, 0).throughput.last_ns *= 2;
     CHECK(takt::detail::job_throughputs(sum)[0].throughput.period_ns == kJobReportSecond / 5);
   }
-  SECTION("an interval as wide as if all erred alike") {
+  SECTION("an interval as wide as if all errors had the same sign") {
     for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
       takt::Throughput& each = add_epoch_thread(sum, 0, 300 * epoch).throughput;
       each.no_interval = takt::NoInterval::none;
@@ -186,7 +186,7 @@ TEST_CASE("threads one after the other add up their time, those side by side do 
   }
 }
 
-TEST_CASE("a job without a step period has no rate, and says so") {
+TEST_CASE("a job without a step period has no rate and says so") {
   JobReport job = some_job(2);
   const std::string before = takt::detail::format_job(job, {100, false});
   add_series(job.sum, 0, add_thread(job.sum, "rank 0, main"));
@@ -194,7 +194,7 @@ TEST_CASE("a job without a step period has no rate, and says so") {
   CHECK(mentions(new_lines(before, takt::detail::format_job(job, {100, false})), {"throughput"}));
 }
 
-TEST_CASE("what is of one rank and what is of all is told apart below the table of a job") {
+TEST_CASE("notes below a job's table distinguish data of one rank and of all ranks") {
   JobReport job = some_job(4);
   job.sum.clock.name = "tsc";
   job.sum.overhead_ns = 400'000'000;
@@ -202,11 +202,11 @@ TEST_CASE("what is of one rank and what is of all is told apart below the table 
   job.sum.uncovered_ns = static_cast<std::int64_t>(kJobReportSecond);
   const std::string text = takt::detail::format_job(job, {200, false});
   CHECK(line_mentions(text, {"400 ms", "1.0 %", "all ranks"}));             // own cost
-  CHECK(line_mentions(text, {"20.0 s", "40.0 s", "50.0 %", "all ranks"}));  // processor time
+  CHECK(line_mentions(text, {"20.0 s", "40.0 s", "50.0 %", "all ranks"}));  // CPU time
   CHECK(line_mentions(text, {"1.00 s", "10.0 s", "10.0 %"}));               // in no region
 }
 
-TEST_CASE("a path that ranks give different kinds stands once in the table of a job, with all that is below it") {
+TEST_CASE("a path with different kinds on different ranks is listed once in a job's table with its children") {
   JobReport job = some_job(2);
   add_path(job.sum, "Validation");
   const std::uint32_t again = add_path(job.sum, "Batch", takt::kNoIndex, takt::Kind::compute);
@@ -217,13 +217,13 @@ TEST_CASE("a path that ranks give different kinds stands once in the table of a 
   const std::string text = takt::detail::format_job(job, {120, false});
   INFO(text);
   CHECK(text.find("\nBatch ") == text.rfind("\nBatch "));
-  CHECK(contains(text, "Batch       2 "));  // as its record says
+  CHECK(contains(text, "Batch       2 "));  // from its record
   CHECK(text.find("  Forward") < text.find("  Comm"));
   CHECK(text.find("  Comm") < text.find("\nValidation"));
   CHECK(takt::detail::paths_by_name(job.sum) == std::vector<std::uint32_t>{0, 1, 4, 2});
 }
 
-TEST_CASE("the page of a job says what its findings do not rest on") {
+TEST_CASE("the page of a job lists data that its findings do not use") {
   JobReport job = some_job(4);
   const std::string before = takt::detail::format_job(job, {1000, false});
   job.comparison.findings.resize(1);
@@ -242,16 +242,16 @@ TEST_CASE("the page of a job says what its findings do not rest on") {
   CHECK(mentions(new_lines(text, takt::detail::format_job(job, {1000, false})), {"7", "1 234", "CommWait"}));
   job.comparison.findings.clear();
   const std::string without = new_lines(text, takt::detail::format_job(job, {1000, false}));
-  CHECK(line_mentions(without, {"8", "1 234"}));  // and no times above that are of these steps
+  CHECK(line_mentions(without, {"8", "1 234"}));  // and no times above for these steps
 }
 
-TEST_CASE("columns of a table stand below their headings, however short the names and narrow the room") {
+TEST_CASE("table columns are below their headings for any length of names and any width") {
   const takt::detail::TextTable table({{"n", 0}}, {{"IO", 0, {"4"}}, {"a long name", 0, {"5"}}}, 4);
   CHECK(table.head() == "region  n");
   CHECK(table.body() == std::vector<std::string>{"IO      4", "a l…me  5"});
 }
 
-TEST_CASE("columns of words begin below each other, and go where there is no room for them") {
+TEST_CASE("text columns are left-aligned and dropped if the table is too wide") {
   const std::vector<takt::detail::TextTable::Line> lines = {{"a", 0, {"grün", "1"}}, {"bb", 0, {"x", "22"}}};
   const std::vector<takt::detail::TextColumn> columns = {{"state", 1, true, true}, {"n", 0}};
   const takt::detail::TextTable table(columns, lines, 80, "run");
@@ -261,7 +261,7 @@ TEST_CASE("columns of words begin below each other, and go where there is no roo
   CHECK(takt::detail::TextTable(columns, lines, 8, "run").body() == narrow);
 }
 
-TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside what is ideal") {
+TEST_CASE("the page of a job shows the waiting of pipeline stages next to the ideal") {
   JobReport job = some_job(2);
   const std::string before = takt::detail::format_job(job, {2000, false});
   const auto reported = [&] { return new_lines(before, takt::detail::format_job(job, {2000, false})); };
@@ -275,7 +275,7 @@ TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside
   CHECK(mentions(reported(), {"17", ", ..."}));
 }
 
-TEST_CASE("the page of a job tells of eight groups, and how many more there are") {
+TEST_CASE("the page of a job shows eight groups and the number of others") {
   JobReport job = some_job(2);
   for (int group = 0; group < 8; ++group) {
     job.comparison.findings.emplace_back().sentence = "group " + std::to_string(group) + " is alike";
@@ -287,7 +287,7 @@ TEST_CASE("the page of a job tells of eight groups, and how many more there are"
   CHECK(line_mentions(takt::detail::format_job(job, {100, false}), {"1", "9", "takt report --json"}));
 }
 
-TEST_CASE("the golden text of a job holds each kind of line") {
+TEST_CASE("the golden text of a job has each kind of line") {
   JobReport job = some_job(4);
   takt::Summary rare;
   rare.add(kJobReportSecond);

@@ -34,7 +34,7 @@ Snapshot at(std::int64_t wall_ns, bool finished = false) {
   return snapshot;
 }
 
-/// The names of all fields, but for what the user has named.
+/// Adds the names of all fields, except those that the user chose.
 void add_fields(const json& value, std::set<std::string>& fields) {
   if (!value.is_structured()) { return; }
   for (const auto& [name, inner] : value.items()) {
@@ -45,7 +45,7 @@ void add_fields(const json& value, std::set<std::string>& fields) {
 
 }  // namespace
 
-TEST_CASE("every field of summary.json stands in docs/files.md") {
+TEST_CASE("every field of summary.json is documented in docs/files.md") {
   Snapshot snapshot = takt_test::sampled_snapshot();
   snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}};
   snapshot.time_lines.emplace_back();
@@ -71,7 +71,7 @@ TEST_CASE("every field of summary.json stands in docs/files.md") {
   }
 }
 
-TEST_CASE("summary.json says which devices there were, and why one timed nothing") {
+TEST_CASE("summary.json lists the devices and why one timed nothing") {
   Snapshot snapshot = at(kSecondNs);
   snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}, {"manual", "", "moved by hand"}};
   const json summary = json::parse(takt::format_json(snapshot));
@@ -80,7 +80,7 @@ TEST_CASE("summary.json says which devices there were, and why one timed nothing
   CHECK(summary["devices"][1] == json({{"name", "manual"}, {"unavailable", nullptr}, {"caveat", "moved by hand"}}));
 }
 
-TEST_CASE("summary.json has what streams waited for, and what their spans say of overlap") {
+TEST_CASE("summary.json has stream waits and the overlap derived from spans") {
   Snapshot snapshot = sample_snapshot();
   CHECK(json::parse(takt::format_json(snapshot))["exposed"]["comm_ns"].is_null());
   CHECK(json::parse(takt::format_json(snapshot))["time_lines"].empty());
@@ -107,14 +107,14 @@ TEST_CASE("summary.json has what streams waited for, and what their spans say of
   CHECK(summary["time_lines"][1]["exposed"] == json({{"comm_ns", 30}, {"io_ns", nullptr}, {"other_ns", nullptr}}));
 }
 
-TEST_CASE("summary.json says which schema it has and carries the run") {
+TEST_CASE("summary.json has its schema and describes the run") {
   const Snapshot snapshot = sample_snapshot();
   const json summary = json::parse(takt::format_json(snapshot));
   CHECK(summary["schema"] == "takt-summary/2");
   CHECK(summary["run"]["name"] == "digits");
   CHECK(summary["run"]["id"] == snapshot.run.id);
   CHECK(summary["run"]["pid"] == 4711);
-  CHECK(summary["run"]["takt_version"].is_null());  // not known
+  CHECK(summary["run"]["takt_version"].is_null());  // unknown
   CHECK(summary["run"]["start_unix_ns"] == snapshot.run.start_unix_ns);
   CHECK(summary["clock"]["name"] == "tsc");
   CHECK(summary["clock"]["error_ppm"] == 0.4);
@@ -131,7 +131,7 @@ TEST_CASE("summary.json says which schema it has and carries the run") {
   CHECK(summary["losses"][0] == json({{"what", "end_without_start"}, {"where", "Optimizer"}, {"count", 1}}));
 }
 
-TEST_CASE("every figure of a path comes back as it was") {
+TEST_CASE("every figure of a path is restored") {
   const Snapshot snapshot = sample_snapshot();
   const json summary = json::parse(takt::format_json(snapshot));
   REQUIRE(summary["paths"].size() == snapshot.paths.size());
@@ -173,7 +173,7 @@ TEST_CASE("every figure of a path comes back as it was") {
   CHECK(summary["paths"][0]["share_of_parent"] == 60'600'000'000.0 / 62'400'000'000.0);
 }
 
-TEST_CASE("the time of a region that is open is its own: what has ended inside is a part of it") {
+TEST_CASE("the time of an open region is its own and includes ended regions inside") {
   Snapshot snapshot = at(20 * kSecondNs);
   const std::uint32_t epoch = add_path(snapshot, "Epoch");
   const std::uint32_t batch = add_path(snapshot, "Batch", epoch);
@@ -188,7 +188,7 @@ TEST_CASE("the time of a region that is open is its own: what has ended inside i
   CHECK(summary["paths"][epoch]["host"]["total_ns"] == 10 * kSecondNs);
 }
 
-TEST_CASE("the histogram is a list of lowest duration and count, without empty buckets") {
+TEST_CASE("the histogram lists lowest duration and count without empty buckets") {
   Snapshot snapshot = at(kSecondNs);
   const std::uint32_t path = add_path(snapshot, "IO");
   for (const std::uint64_t ns : {5U, 5U, 127U, 1'000'000U}) { snapshot.paths[path].host.add(ns); }
@@ -197,7 +197,7 @@ TEST_CASE("the histogram is a list of lowest duration and count, without empty b
   CHECK(host["histogram"] == json::array({{5, 2}, {127, 1}, {lowest, 1}}));
 }
 
-TEST_CASE("whole numbers stay whole beyond what a double can hold") {
+TEST_CASE("integers stay exact beyond the range of a double") {
   Snapshot snapshot = at(std::numeric_limits<std::int64_t>::max());
   const std::uint32_t path = add_path(snapshot, "IO");
   snapshot.paths[path].bytes = std::numeric_limits<std::uint64_t>::max();
@@ -206,7 +206,7 @@ TEST_CASE("whole numbers stay whole beyond what a double can hold") {
   CHECK(summary["paths"][0]["bytes"].get<std::uint64_t>() == std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST_CASE("what is not known is null, never 0 or NaN") {
+TEST_CASE("unknown values are null, never 0 or NaN") {
   Snapshot snapshot = at(kSecondNs);
   const std::uint32_t empty = add_path(snapshot, "Empty");
   const std::uint32_t warm = add_path(snapshot, "Batch");
@@ -233,7 +233,7 @@ TEST_CASE("what is not known is null, never 0 or NaN") {
   CHECK(summary["series"][0]["throughput"]["items_per_s"] == 0.0);
 }
 
-TEST_CASE("a percentile that is the longest call is null") {
+TEST_CASE("a percentile equal to the longest call is null") {
   for (const auto& [calls, known] :
        {std::make_pair(9U, 1), std::make_pair(10U, 2), std::make_pair(100U, 3), std::make_pair(1000U, 4)}) {
     Snapshot snapshot = at(kSecondNs);
@@ -247,7 +247,7 @@ TEST_CASE("a percentile that is the longest call is null") {
   }
 }
 
-TEST_CASE("summary.json has what the system did with the process") {
+TEST_CASE("summary.json has what the system did to the process") {
   Snapshot snapshot = sample_snapshot();
   const json clean = json::parse(takt::format_json(snapshot));
   CHECK(clean["process"] == json({{"cpu_ns", 70'200'000'000},
@@ -279,7 +279,7 @@ TEST_CASE("summary.json has what the system did with the process") {
                                                                      {"blocked_ns", 9}}));
 }
 
-TEST_CASE("where there is no interval the reason is there") {
+TEST_CASE("a missing interval has its reason") {
   Snapshot snapshot = sample_snapshot();
   takt::Throughput& throughput = snapshot.series[0].throughput;
   const auto written = [&snapshot] { return json::parse(takt::format_json(snapshot))["series"][0]["throughput"]; };
@@ -294,7 +294,7 @@ TEST_CASE("where there is no interval the reason is there") {
   CHECK(written()["stalls"] == 3);
 }
 
-TEST_CASE("an interval is there as it was found") {
+TEST_CASE("an interval is written unchanged") {
   Snapshot snapshot = sample_snapshot();
   const json series = json::parse(takt::format_json(snapshot))["series"];
   CHECK(series[0]["throughput"]["items_low"] == 698.9);
@@ -305,7 +305,7 @@ TEST_CASE("an interval is there as it was found") {
   CHECK(series[1]["path"] == 8);
 }
 
-TEST_CASE("a key has every call of it, also those inside itself") {
+TEST_CASE("a key has all its calls, including nested ones") {
   Snapshot snapshot = at(kSecondNs);
   const std::uint32_t outer = add_path(snapshot, "IO");
   const std::uint32_t between = add_path(snapshot, "Forward", outer);
@@ -337,14 +337,14 @@ TEST_CASE("names of any bytes give valid JSON") {
   CHECK(summary["params"].begin().value() == "\xEF\xBF\xBD");
 }
 
-TEST_CASE("the same snapshot gives the same bytes, a line for each path") {
+TEST_CASE("equal snapshots give equal bytes, with one line per path") {
   const std::string text = takt::format_json(sample_snapshot());
   CHECK(text == takt::format_json(sample_snapshot()));
   CHECK(contains(text, "\n {\"name\":\"IO\",\"path\":\"Epoch/Batch/IO\""));
   CHECK(text.back() == '\n');
 }
 
-TEST_CASE("summary.json is written every ten seconds of the run and at its end") {
+TEST_CASE("summary.json is written every ten seconds and at the end of the run") {
   const Scratch scratch;
   const std::string path = scratch.path("summary.json");
   takt::JsonExporter exporter(path);
@@ -363,7 +363,7 @@ TEST_CASE("summary.json is written every ten seconds of the run and at its end")
   CHECK_FALSE(exists(path + ".part"));
 }
 
-TEST_CASE("on a full disk the summary before stays, and the last one is tried again") {
+TEST_CASE("on a full disk the previous summary stays and the last one is retried") {
   const Scratch scratch;
   const std::string path = scratch.path("summary.json");
   takt::JsonExporter exporter(path);

@@ -14,7 +14,7 @@ using namespace takt_test;
 
 namespace {
 
-/// A row, a metric and a span of one sequence number.
+/// Returns a row, a metric and a span with the same sequence number.
 Snapshot with_one_of_each(std::uint64_t sequence) {
   Snapshot snapshot;
   snapshot.wall_ns = static_cast<std::int64_t>(sequence);
@@ -30,7 +30,7 @@ Snapshot with_one_of_each(std::uint64_t sequence) {
 
 }  // namespace
 
-TEST_CASE("what was shown is kept in order, the last snapshot without it") {
+TEST_CASE("MemoryExporter: keeps exported data in order, and the last snapshot without it") {
   MemoryExporter exporter;
   CHECK(exporter.export_snapshot(with_one_of_each(0)) == ExportResult::ok);
   CHECK(exporter.export_snapshot(with_one_of_each(1)) == ExportResult::ok);
@@ -46,7 +46,7 @@ TEST_CASE("what was shown is kept in order, the last snapshot without it") {
   CHECK(exporter.snapshots() == 2);
 }
 
-TEST_CASE("copies share one store") {
+TEST_CASE("MemoryExporter: copies share one store") {
   const MemoryExporter kept(10);
   MemoryExporter given = kept;
   given.export_snapshot(with_one_of_each(5));
@@ -54,7 +54,7 @@ TEST_CASE("copies share one store") {
   CHECK(kept.snapshots() == 1);
 }
 
-TEST_CASE("nothing is kept of a snapshot that is not answered ok, but it is counted") {
+TEST_CASE("MemoryExporter: keeps nothing of a snapshot that is not answered ok, but counts it") {
   MemoryExporter exporter;
   const ExportResult answer = GENERATE(ExportResult::retry, ExportResult::drop);
   exporter.export_snapshot(with_one_of_each(0));
@@ -68,7 +68,7 @@ TEST_CASE("nothing is kept of a snapshot that is not answered ok, but it is coun
   CHECK(exporter.rows().size() == 2);
 }
 
-TEST_CASE("beyond the bound the oldest are forgotten") {
+TEST_CASE("MemoryExporter: drops the oldest data beyond the limit") {
   MemoryExporter exporter(3);
   for (std::uint64_t sequence = 0; sequence < 5; ++sequence) { exporter.export_snapshot(with_one_of_each(sequence)); }
   REQUIRE(exporter.rows().size() == 3);
@@ -77,7 +77,7 @@ TEST_CASE("beyond the bound the oldest are forgotten") {
   CHECK(exporter.spans()[2].sequence == 4);
 }
 
-TEST_CASE("it can be read while it is written to") {
+TEST_CASE("MemoryExporter: can be read while it is written") {
   MemoryExporter exporter(50);
   MemoryExporter given = exporter;
   std::thread writer([&] {

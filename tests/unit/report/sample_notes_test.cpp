@@ -55,7 +55,7 @@ Lines caveats_of(const Snapshot& snapshot) {
 
 }  // namespace
 
-TEST_CASE("Sample notes: energy of the run, of a step and of a sample", "[sample]") {
+TEST_CASE("Sample notes: energy of the run, of a step and of an item", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
   snapshot.series.resize(1);
   const Lines lines = lines_of(snapshot);
@@ -70,7 +70,7 @@ TEST_CASE("Sample notes: energy of the run, of a step and of a sample", "[sample
   CHECK(line_mentions(text, {"machine", "43.0 %", "8 processors"}));
 }
 
-TEST_CASE("Sample notes: a counter and a power that differ are both told", "[sample]") {
+TEST_CASE("Sample notes: a counter and a power that differ are both reported", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
   snapshot.sensors[0].energy.by_power_joules = 1141;  // 4.9 % less
   CHECK(line_with(lines_of(snapshot), "  cuda 0:").empty());
@@ -86,7 +86,7 @@ TEST_CASE("Sample notes: without a counter the power is named as the source", "[
   CHECK(line_mentions(text_of(lines_of(snapshot)), {"1.20 kJ", "cuda 0", "power", "100 ms"}));
 }
 
-TEST_CASE("Sample notes: several GPUs are added up, once each, and many have no line of their own", "[sample]") {
+TEST_CASE("Sample notes: several GPUs are each added once, and many have no line of their own", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
   for (int gpu = 1; gpu < 8; ++gpu) {
     snapshot.sensors.push_back(sampled_gpu("cuda " + std::to_string(gpu), 4 + gpu % 2));
@@ -95,7 +95,7 @@ TEST_CASE("Sample notes: several GPUs are added up, once each, and many have no 
     energy.sensor = static_cast<std::uint32_t>(snapshot.sensors.size() - 1);
     snapshot.step_energies.push_back(energy);
   }
-  // Another thread's steps of the same path are not another GPU's.
+  // Another thread's steps of the same path do not belong to another GPU.
   add_series(snapshot, snapshot.series[0].path, 0);
   takt::StepEnergy other = snapshot.step_energies[0];
   other.series = static_cast<std::uint32_t>(snapshot.series.size() - 1);
@@ -108,7 +108,7 @@ TEST_CASE("Sample notes: several GPUs are added up, once each, and many have no 
   CHECK(line_with(lines, "cuda 3:").empty());
 }
 
-TEST_CASE("Sample notes: their golden text holds each kind of line") {
+TEST_CASE("Sample notes: the golden text has each kind of line") {
   Snapshot snapshot = sampled_snapshot();
   snapshot.sensors[0].lost = "GPU is lost";
   snapshot.sensors[0].caveat = "a MIG slice";
@@ -120,7 +120,7 @@ TEST_CASE("Sample notes: their golden text holds each kind of line") {
   check_golden("samples.txt", text);
 }
 
-TEST_CASE("Sample notes: what is not sampled is one line, and a device that was lost says when", "[sample]") {
+TEST_CASE("Sample notes: unsampled data is one line, and a lost device has its time", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
   snapshot.unsampled.push_back({"the energy of the processors", "there is no /sys/class/powercap"});
   snapshot.sensors[0].lost = "GPU is lost\x1b[31m";
@@ -131,12 +131,12 @@ TEST_CASE("Sample notes: what is not sampled is one line, and a device that was 
                              "there is no /sys/class/powercap"}));
   CHECK(line_mentions(text, {"cuda 0", "4.00 s", "GPU is lost?[31m"}));
   CHECK(line_mentions(text, {"cuda 0", "a MIG slice"}));
-  CHECK(lines.size() == 4);  // and that figures of a device are of all who use it
+  CHECK(lines.size() == 4);  // including that a device's figures cover all its users
   CHECK(lines_of(Snapshot()).empty());
   CHECK(caveats_of(Snapshot()).empty());
 }
 
-TEST_CASE("Sample notes: they stand below the table, and in summary.json", "[sample]") {
+TEST_CASE("Sample notes: appear below the table and in summary.json", "[sample]") {
   Snapshot snapshot = sampled_snapshot();
   const std::string table = takt::format_table(snapshot, {120, false});
   CHECK(line_mentions(table, {"1.20 kJ", "cuda 0"}));
@@ -163,7 +163,7 @@ TEST_CASE("Sample notes: they stand below the table, and in summary.json", "[sam
   CHECK(summary["region_energies"][0]["name"] == "Validation");
 }
 
-TEST_CASE("Sample notes: numbers of a damaged journal print, and end nothing", "[sample]") {
+TEST_CASE("Sample notes: odd numbers in a damaged journal are printed without a crash", "[sample]") {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInf = std::numeric_limits<double>::infinity();
   for (const double odd : {kNan, kInf, -kInf, -1.0, 0.0, 1e300}) {

@@ -18,7 +18,7 @@ constexpr std::int64_t kSlackMs = StepBuilder::kMs;
 
 }  // namespace
 
-TEST_CASE("Slack: coverage and what stays exposed, by the cycles after warm-up") {
+TEST_CASE("Slack: computes coverage and exposed time over the cycles after warm-up") {
   StepBuilder builder;
   builder.warmup = 1;
   const std::uint32_t inference = builder.region("Inference");
@@ -26,7 +26,7 @@ TEST_CASE("Slack: coverage and what stays exposed, by the cycles after warm-up")
   const Slack slack({"Inference", std::chrono::milliseconds(40)});
   Slack added = slack;
   CHECK(added.export_snapshot(builder.run) == takt::ExportResult::ok);
-  CHECK(added.export_snapshot(builder.run) == takt::ExportResult::ok);  // shown again, and counted once
+  CHECK(added.export_snapshot(builder.run) == takt::ExportResult::ok);  // shown again but counted once
   const SlackUse use = slack.use();
   CHECK(use.cycles == 4);
   CHECK(use.left_out == 1);
@@ -38,7 +38,7 @@ TEST_CASE("Slack: coverage and what stays exposed, by the cycles after warm-up")
   CHECK(use.exposed_ns == Approx(10 * kSlackMs));  // 10 and 30 ms in 4 cycles
 }
 
-TEST_CASE("Slack: calls in several places of a step add up, and one inside another counts once") {
+TEST_CASE("Slack: calls at several paths of a step add up, and nested ones count once") {
   StepBuilder builder;
   builder.warmup = 0;
   const std::uint32_t inference = builder.region("Inference");
@@ -55,7 +55,7 @@ TEST_CASE("Slack: calls in several places of a step add up, and one inside anoth
   CHECK(slack.use().mean_ns == Approx(15 * kSlackMs));
 }
 
-TEST_CASE("Slack: by stream spans, a cycle without one is left out") {
+TEST_CASE("Slack: with stream spans a cycle without one is excluded") {
   StepBuilder builder;
   builder.warmup = 0;
   const std::uint32_t inference = builder.region("Inference");
@@ -69,7 +69,7 @@ TEST_CASE("Slack: by stream spans, a cycle without one is left out") {
   CHECK(slack.use().exposed_cycles == 0);
 }
 
-TEST_CASE("Slack: what cannot be is refused, and without cycles there are zeros") {
+TEST_CASE("Slack: refuses impossible options and is zero without cycles") {
   CHECK_THROWS_AS(Slack({"", std::chrono::milliseconds(1)}), takt::Error);
   CHECK_THROWS_AS(Slack({"Inference", std::chrono::milliseconds(0)}), takt::Error);
   const Slack slack({"Inference", std::chrono::milliseconds(1)});

@@ -91,7 +91,7 @@ TEST_CASE("spans are complete events on the track of their thread, to the nanose
   CHECK(mode_of(path) == 0600);
 }
 
-TEST_CASE("a span that lies in another one does so in the file, a week into the run") {
+TEST_CASE("nested spans stay nested in the file after a week") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -106,7 +106,7 @@ TEST_CASE("a span that lies in another one does so in the file, a week into the 
   CHECK(ns(spans[0]["ts"]) + ns(spans[0]["dur"]) == ns(spans[1]["ts"]) + ns(spans[1]["dur"]) - 1);
 }
 
-TEST_CASE("the process and the threads have their names, as last changed") {
+TEST_CASE("the process and the threads have their latest names") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -124,7 +124,7 @@ TEST_CASE("the process and the threads have their names, as last changed") {
   CHECK(of_kind(trace, "M").size() == 9);
 }
 
-TEST_CASE("streams of devices are tracks beside the threads, with the bound on their place in time") {
+TEST_CASE("streams of devices are tracks alongside the threads, with the error bound of their times") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -161,7 +161,7 @@ TEST_CASE("streams of devices are tracks beside the threads, with the bound on t
   CHECK(other["unavailable"] == json({{"hip", "HIP finds no device"}}));
 }
 
-TEST_CASE("what overlaps has tracks of its own, on which spans lie inside each other or apart") {
+TEST_CASE("overlapping spans get separate tracks on which spans nest or are disjoint") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -177,7 +177,7 @@ TEST_CASE("what overlaps has tracks of its own, on which spans lie inside each o
   add_span(snapshot, "around", 0, 200);
   REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
   snapshot.spans.clear();
-  add_span(snapshot, "late", 60, 60);  // by another thread, of an end long ago
+  add_span(snapshot, "late", 60, 60);  // by another thread, ended long ago
   for (const std::int64_t begin : {300, 310}) {
     add_span(snapshot, "copy", begin, 15);
     snapshot.spans.back().stream = 0;
@@ -200,7 +200,7 @@ TEST_CASE("what overlaps has tracks of its own, on which spans lie inside each o
   CHECK(metadata(trace, "thread_sort_index", 2'000'003)["sort_index"] == 1'000'001);
 }
 
-TEST_CASE("a process without a number goes by its rank") {
+TEST_CASE("a process without a number uses its rank") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -210,7 +210,7 @@ TEST_CASE("a process without a number goes by its rank") {
   CHECK(of_kind(written_by(exporter, snapshot, path), "X")[0]["pid"] == 3);
 }
 
-TEST_CASE("beyond the bound spans are counted, not written") {
+TEST_CASE("spans beyond the limit are counted, not written") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path, 3);
@@ -228,7 +228,7 @@ TEST_CASE("beyond the bound spans are counted, not written") {
   CHECK(trace["otherData"]["losses"][0] == json({{"what", "spans_dropped"}, {"where", "main"}, {"count", 12}}));
 }
 
-TEST_CASE("a run without spans gives a trace that can be opened") {
+TEST_CASE("the trace of a run without spans is valid") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -253,7 +253,7 @@ TEST_CASE("any name and any time give valid JSON") {
   CHECK(metadata(trace, "thread_name", 0)["name"] == "tab\there \xEF\xBF\xBD");
 }
 
-TEST_CASE("a full disk neither repeats nor loses a span, and the bound still holds") {
+TEST_CASE("a full disk neither repeats nor loses a span, and the limit holds") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   const int failed = in_child([&] {
@@ -277,7 +277,7 @@ TEST_CASE("a full disk neither repeats nor loses a span, and the bound still hol
   CHECK(trace["otherData"]["dropped_spans"] == 1);
 }
 
-TEST_CASE("a disk that is full at the very end leaves a trace that is finished later, without what came in between") {
+TEST_CASE("a trace on a disk that is full at the end is finished later without the spans of that time") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   const int failed = in_child([&] {
@@ -298,7 +298,8 @@ TEST_CASE("a disk that is full at the very end leaves a trace that is finished l
   CHECK(of_kind(json::parse(read_text(path)), "X").size() == 1);
 }
 
-TEST_CASE("a killed run's trace opens once its last line is dropped and the list is closed, as docs/files.md says") {
+TEST_CASE(
+    "the trace of a killed run is valid after its last line is dropped and the list closed, as docs/files.md says") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -310,7 +311,7 @@ TEST_CASE("a killed run's trace opens once its last line is dropped and the list
   CHECK(of_kind(json::parse(read_text(path)), "X").size() == 2);
 }
 
-TEST_CASE("samples are curves: values as they are, and what counts up as how fast it does") {
+TEST_CASE("samples are curves: values as they are, counters as rates") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path);
@@ -326,7 +327,7 @@ TEST_CASE("samples are curves: values as they are, and what counts up as how fas
   process.time_ns = 500'000'000;
   process.values = {1'750'000'000, 3'000'000, takt::Sample::kAbsent, 15, 0, 100'000'000, takt::Sample::kAbsent};
   snapshot.samples.push_back(process);
-  snapshot.samples.push_back(process);  // shown again
+  snapshot.samples.push_back(process);  // exported again
   process.sequence = 4;
   process.sensor = 99;
   snapshot.samples.push_back(process);
@@ -353,7 +354,7 @@ TEST_CASE("samples are curves: values as they are, and what counts up as how fas
   CHECK(curves.size() == 2 * 6 + 1 + 1 + 5);
 }
 
-TEST_CASE("beyond the bound points of curves are counted, not written") {
+TEST_CASE("curve points beyond the limit are counted, not written") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   takt::TraceExporter exporter(path, 10);

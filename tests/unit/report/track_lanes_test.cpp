@@ -28,7 +28,7 @@ struct Rig {
     placed[lane].push_back({begin_ns, end_ns});
     return lane;
   }
-  /// Pairs of one lane of which neither lies in the other, nor apart.
+  /// Returns the pairs on one lane that are neither nested nor disjoint.
   std::size_t crossings() const {
     std::size_t count = 0;
     for (const auto& [lane, spans] : placed) {
@@ -44,7 +44,7 @@ struct Rig {
 
 }  // namespace
 
-TEST_CASE("TrackLanes: what nests has one lane, whatever ends together or takes no time") {
+TEST_CASE("TrackLanes: nested spans share a lane, even with equal ends or zero length") {
   Rig rig;
   for (std::int64_t batch = 0; batch < 1000; batch += 100) {
     CHECK(rig.place(batch + 10, batch + 20) == 0);
@@ -59,12 +59,12 @@ TEST_CASE("TrackLanes: what nests has one lane, whatever ends together or takes 
   CHECK(rig.crossings() == 0);
 }
 
-TEST_CASE("TrackLanes: what comes late goes where there is room") {
+TEST_CASE("TrackLanes: a late span uses free space") {
   Rig rig;
   CHECK(rig.place(0, 10) == 0);
   CHECK(rig.place(30, 40) == 0);
   CHECK(rig.place(12, 28) == 0);
-  CHECK(rig.place(13, 15) == 1);  // inside a span of which it is not known any more what else lies there
+  CHECK(rig.place(13, 15) == 1);  // inside a span whose contents are no longer known
   CHECK(rig.place(5, 50) == 1);
   CHECK(rig.place(45, 60) == 0);
   CHECK(rig.place(47, 61) == 2);
@@ -92,18 +92,18 @@ TEST_CASE("TrackLanes: spans in any order never cross on their lane") {
   }
 }
 
-TEST_CASE("TrackLanes: an Epoch lies around its steps on their lane, however many") {
+TEST_CASE("TrackLanes: an Epoch encloses its steps on their lane for any number of steps") {
   TrackLanes lanes;
   REQUIRE(lanes.place(0, 100) == 0);
-  REQUIRE(lanes.place(-10, 110) == 0);  // an Epoch before
+  REQUIRE(lanes.place(-10, 110) == 0);  // a previous Epoch
   constexpr std::int64_t kSteps = 10 * static_cast<std::int64_t>(TrackLanes::kMax);
   for (std::int64_t step = 0; step < kSteps; ++step) { REQUIRE(lanes.place(200 + 10 * step, 208 + 10 * step) == 0); }
-  REQUIRE(lanes.place(200 + 5 * kSteps, 209 + 10 * kSteps) == 1);  // across what is not known one by one any more
+  REQUIRE(lanes.place(200 + 5 * kSteps, 209 + 10 * kSteps) == 1);  // overlaps spans no longer known individually
   REQUIRE(lanes.place(150, 210 + 10 * kSteps) == 0);
   REQUIRE(lanes.place(-20, 220 + 10 * kSteps) == 0);
 }
 
-TEST_CASE("TrackLanes: there are so many, and no more") {
+TEST_CASE("TrackLanes: the number of lanes is limited") {
   TrackLanes lanes;
   for (std::uint32_t lane = 0; lane < TrackLanes::kMaxLanes; ++lane) {
     REQUIRE(lanes.place(lane, std::int64_t{10'000} + lane) == lane);

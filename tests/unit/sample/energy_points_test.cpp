@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kEnergyPointsMs = 1'000'000;
 
-/// 250 W from 0 on, read at these times.
+/// Returns points at these times, for 250 W from time 0 on.
 EnergyPoints energy_points_steady(const std::vector<std::int64_t>& times_ms) {
   EnergyPoints points;
   for (const std::int64_t time : times_ms) { points.add(time * kEnergyPointsMs, 0.25 * static_cast<double>(time)); }
@@ -31,18 +31,18 @@ WindowEnergy between(const EnergyPoints& points, std::int64_t begin_ms, std::int
 
 }  // namespace
 
-TEST_CASE("Energy points: what is used evenly is shared out by time, however unevenly it was sampled", "[sample]") {
+TEST_CASE("Energy points: even use is divided by time despite uneven sampling", "[sample]") {
   const EnergyPoints points = energy_points_steady({0, 100, 130, 290, 291, 500, 640});
   CHECK(between(points, 0, 640).joules == Approx(160));
   CHECK(between(points, 50, 600).joules == Approx(137.5));
   CHECK(between(points, 135, 140).joules == Approx(1.25));
-  CHECK(between(points, 50, 600).values == 5);  // behind 50 up to 600: 100, 130, 290, 291, 500
+  CHECK(between(points, 50, 600).values == 5);  // after 50 up to 600: 100, 130, 290, 291, 500
   CHECK(points.joules() == Approx(160));
   CHECK(points.step_ns() == 640 * kEnergyPointsMs / 6);
 }
 
-TEST_CASE("Energy points: the error is what was used around both ends, and holds", "[sample]") {
-  // A kilowatt in the first half of each interval, nothing in the second: as unlike an even use as can be.
+TEST_CASE("Energy points: the error is the use around both ends, and is a valid bound", "[sample]") {
+  // A kilowatt in the first half of each interval and nothing in the second: as uneven as possible.
   const auto truth = [](double ms) { return std::floor(ms / 100) * 50 + std::min(std::fmod(ms, 100.0), 50.0); };
   EnergyPoints points;
   for (int sample = 0; sample <= 50; ++sample) { points.add(sample * 100 * kEnergyPointsMs, truth(sample * 100)); }
@@ -55,8 +55,8 @@ TEST_CASE("Energy points: the error is what was used around both ends, and holds
   }
 }
 
-TEST_CASE("Energy points: a counter that moves on seldom is not taken for a pause", "[sample]") {
-  EnergyPoints points;  // 100 W; the counter moves on each 100 ms and is read each 10
+TEST_CASE("Energy points: a counter that updates rarely is not mistaken for idle time", "[sample]") {
+  EnergyPoints points;  // 100 W; the counter updates every 100 ms and is read every 10 ms
   for (int ms = 0; ms <= 2000; ms += 10) { points.add(ms * kEnergyPointsMs, 0.1 * (ms / 100 * 100)); }
   CHECK(points.step_ns() == 100 * kEnergyPointsMs);
   CHECK(between(points, 250, 750).joules == Approx(50));
@@ -64,7 +64,7 @@ TEST_CASE("Energy points: a counter that moves on seldom is not taken for a paus
   CHECK(between(points, 250, 750).error_joules == Approx(20));
 }
 
-TEST_CASE("Energy points: what is before the first value, or behind the newest, is not known", "[sample]") {
+TEST_CASE("Energy points: use before the first value or after the newest is unknown", "[sample]") {
   EnergyPoints points = energy_points_steady({100, 200, 300});
   WindowEnergy energy;
   CHECK_FALSE(points.between(99 * kEnergyPointsMs, 200 * kEnergyPointsMs, energy));
@@ -72,7 +72,7 @@ TEST_CASE("Energy points: what is before the first value, or behind the newest, 
   CHECK_FALSE(points.between(200 * kEnergyPointsMs, 150 * kEnergyPointsMs, energy));
   CHECK(points.between(100 * kEnergyPointsMs, 300 * kEnergyPointsMs, energy));
   CHECK(EnergyPoints().known_ns() == EnergyPoints::kNever);
-  // It stands still: first nobody knows, then nothing was used, and at the end as well.
+  // The counter stops: first the use is unknown, then it is zero, including at the end.
   points.add(400 * kEnergyPointsMs, 75);
   CHECK_FALSE(points.between(150 * kEnergyPointsMs, 400 * kEnergyPointsMs, energy));
   EnergyPoints ended = points;
@@ -84,7 +84,7 @@ TEST_CASE("Energy points: what is before the first value, or behind the newest, 
   CHECK(energy.joules == 0);
 }
 
-TEST_CASE("Energy points: the newest are kept, and times that do not ascend are passed over", "[sample]") {
+TEST_CASE("Energy points: keeps the newest and skips times that do not increase", "[sample]") {
   EnergyPoints points;
   const auto max = static_cast<std::int64_t>(EnergyPoints::kMax);
   for (std::int64_t ms = 0; ms < 3 * max; ++ms) { points.add(ms * kEnergyPointsMs, static_cast<double>(ms)); }
@@ -96,18 +96,18 @@ TEST_CASE("Energy points: the newest are kept, and times that do not ascend are 
   CHECK(points.joules() == Approx(static_cast<double>(3 * max - 1)));
 }
 
-TEST_CASE("Counter sum: it goes round, and what was counted before a reset is lost", "[sample]") {
+TEST_CASE("Counter sum: handles overflow, and drops counts before a reset", "[sample]") {
   CounterSum wraps(1000);
   CHECK(wraps.add(900) == 0);
   CHECK(wraps.add(990) == 90);
-  CHECK(wraps.add(40) == 140);  // over 1000
+  CHECK(wraps.add(40) == 140);  // beyond 1000
   CHECK(wraps.add(40) == 140);
   CounterSum resets;
   CHECK(resets.add(5'000'000) == 0);
   CHECK(resets.add(5'000'700) == 700);
   CHECK(resets.add(20) == 700);
   CHECK(resets.add(70) == 750);
-  // One that stood beyond its range has begun again as well.
+  // A value beyond its range also counts as a reset.
   CounterSum beyond(1000);
   beyond.add(2000);
   CHECK(beyond.add(10) == 0);

@@ -40,7 +40,7 @@ Reported reported(const EnergyStats& stats) {
   return all;
 }
 
-/// So many watts from `begin_ms` to `end_ms`, sampled each 100 ms.
+/// Returns `watts` from `begin_ms` to `end_ms`, sampled every 100 ms.
 EnergyPoints steady(double watts, std::int64_t end_ms, std::int64_t begin_ms = 0) {
   EnergyPoints points;
   for (std::int64_t ms = begin_ms; ms <= end_ms; ms += 100) {
@@ -51,7 +51,7 @@ EnergyPoints steady(double watts, std::int64_t end_ms, std::int64_t begin_ms = 0
 
 }  // namespace
 
-TEST_CASE("Energy books: steps much shorter than a sample have their joules, many of them together", "[sample]") {
+TEST_CASE("Energy stats: steps much shorter than the sampling interval get their energy jointly", "[sample]") {
   EnergyStats stats(kInterval);
   for (std::int64_t step = 0; step < 1000; ++step) { stats.add_step(step_of(step * 7 + 1, step * 7 + 7, 7), true); }
   const EnergyPoints points = steady(300, 7000);
@@ -62,12 +62,12 @@ TEST_CASE("Energy books: steps much shorter than a sample have their joules, man
   CHECK(all.steps[0].items == 64'000);
   CHECK(all.steps[0].joules == Approx(300 * 7));
   CHECK(all.steps[0].time_ns == 7000 * kMs);
-  // Of the whole, the two intervals at its ends: no step in between adds to it.
+  // The error is that of the two intervals at the ends; inner steps add nothing.
   CHECK(all.steps[0].error_joules == Approx(60));
   CHECK(all.regions.empty());
 }
 
-TEST_CASE("Energy books: a stretch of less than five samples tells nothing", "[sample]") {
+TEST_CASE("Energy stats: a stretch with less than five samples gives nothing", "[sample]") {
   EnergyStats stats(kInterval);
   for (std::int64_t step = 0; step < 40; ++step) { stats.add_step(step_of(step * 10, step * 10 + 10, 10), true); }
   const EnergyPoints points = steady(300, 7000);
@@ -75,15 +75,15 @@ TEST_CASE("Energy books: a stretch of less than five samples tells nothing", "[s
   CHECK(reported(stats).steps.empty());
 }
 
-TEST_CASE("Energy books: warm-up and steps without a period break the stretch, and are not in it", "[sample]") {
+TEST_CASE("Energy stats: warm-up and steps without a period end the stretch and are excluded", "[sample]") {
   EnergyStats stats(kInterval);
   Row warmup = step_of(0, 500, 500);
   warmup.warmup = true;
   stats.add_step(warmup, false);
   stats.add_step(step_of(600, 1600, 1000), false);   // 600 to 1600
-  stats.add_step(step_of(2000, 3000, -1), false);    // an epoch lies before it
+  stats.add_step(step_of(2000, 3000, -1), false);    // an Epoch precedes it
   stats.add_step(step_of(3000, 4000, 1000), false);  // 3000 to 4000
-  // 100 W, and a thousand while nothing counts.
+  // 100 W, and 1,000 W during excluded time.
   EnergyPoints points;
   double joules = 0;
   for (std::int64_t ms = 0; ms <= 5000; ms += 100) {
@@ -97,7 +97,7 @@ TEST_CASE("Energy books: warm-up and steps without a period break the stretch, a
   CHECK(all.steps[0].joules == Approx(200));
 }
 
-TEST_CASE("Energy books: a Batch that is long enough has its energy without the time between", "[sample]") {
+TEST_CASE("Energy stats: a long Batch has its energy without the time between Batches", "[sample]") {
   EnergyStats stats(kInterval);
   for (std::int64_t step = 0; step < 5; ++step) {
     stats.add_step(step_of(step * 1000, step * 1000 + 600, 1000), true);
@@ -118,7 +118,7 @@ TEST_CASE("Energy books: a Batch that is long enough has its energy without the 
   CHECK(all.regions[0].time_ns == 3000 * kMs);
 }
 
-TEST_CASE("Energy books: regions by name, those shorter than five samples have none", "[sample]") {
+TEST_CASE("Energy stats: keeps regions by name, without those shorter than five samples", "[sample]") {
   EnergyStats stats(kInterval);
   stats.add_region("Validation", 1000 * kMs, 2000 * kMs);
   stats.add_region("Validation", 3000 * kMs, 3500 * kMs);
@@ -136,7 +136,7 @@ TEST_CASE("Energy books: regions by name, those shorter than five samples have n
   CHECK(all.regions[1].joules == Approx(75));
 }
 
-TEST_CASE("Energy books: what samples do not cover yet waits", "[sample]") {
+TEST_CASE("Energy stats: data not yet covered by samples waits", "[sample]") {
   EnergyStats stats(kInterval);
   stats.add_step(step_of(0, 1000, 1000), false);
   stats.add_step(step_of(1000, 2050, 1050), false);
@@ -149,7 +149,7 @@ TEST_CASE("Energy books: what samples do not cover yet waits", "[sample]") {
   CHECK(reported(stats).steps[0].joules == Approx(205));
 }
 
-TEST_CASE("Energy books: a meter that does not answer holds up no other", "[sample]") {
+TEST_CASE("Energy stats: a sensor that does not answer does not delay others", "[sample]") {
   EnergyStats stats(kInterval);
   const EnergyPoints hung = steady(100, 1000);
   const EnergyPoints none;
@@ -164,12 +164,12 @@ TEST_CASE("Energy books: a meter that does not answer holds up no other", "[samp
   CHECK(all.steps[1].steps == 100);
 }
 
-TEST_CASE("Energy books: what waits is bounded, and what had to go is counted", "[sample]") {
+TEST_CASE("Energy stats: limits waiting data and counts dropped data", "[sample]") {
   EnergyStats stats(kInterval);
   constexpr std::int64_t kTwice = 2 * EnergyStats::kMaxWaiting;
   for (std::int64_t step = 0; step < kTwice; ++step) { stats.add_step(step_of(step * 50, step * 50 + 50, 50), false); }
   CHECK(stats.dropped() == EnergyStats::kMaxWaiting);
-  // Steps that are short wait together: a hundred thousand a second need no more room than samples do.
+  // Short steps wait jointly: a hundred thousand per second need no more space than samples do.
   EnergyStats short_steps(kInterval);
   for (std::int64_t step = 0; step < 100'000; ++step) {
     Row row = step_of(0, 0, 0);
@@ -184,7 +184,7 @@ TEST_CASE("Energy books: what waits is bounded, and what had to go is counted", 
   CHECK(reported(short_steps).steps[0].joules == Approx(100));
 }
 
-TEST_CASE("Energy books: names beyond the bound have no energy", "[sample]") {
+TEST_CASE("Energy stats: names beyond the limit have no energy", "[sample]") {
   EnergyStats stats(kInterval);
   const EnergyPoints points = steady(100, 1100);
   for (std::size_t name = 0; name < EnergyStats::kMaxPlaces + 100; ++name) {
@@ -194,7 +194,7 @@ TEST_CASE("Energy books: names beyond the bound have no energy", "[sample]") {
   CHECK(reported(stats).regions.size() == EnergyStats::kMaxPlaces);
 }
 
-TEST_CASE("Energy books: the error holds for a power that swings", "[sample]") {
+TEST_CASE("Energy stats: the error bound holds for oscillating power", "[sample]") {
   const auto joules = [](double s) { return 400 * s + 300 * 0.35 / (2 * M_PI) * (1 - std::cos(2 * M_PI * s / 0.35)); };
   EnergyPoints points;
   for (std::int64_t ms = 0; ms <= 20'000; ms += 100) { points.add(ms * kMs, joules(static_cast<double>(ms) / 1e3)); }

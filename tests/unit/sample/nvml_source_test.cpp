@@ -25,7 +25,7 @@ using takt_test::FakeNvml;
 
 namespace {
 
-/// A machine, and what a source finds on it.
+/// A machine, and the sensors that a source finds on it.
 struct Rig {
   double seconds = 0;
   FakeNvml nvml{[this] { return seconds; }};
@@ -59,7 +59,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("NVML: what a GPU tells, in Takt's units", "[sample]") {
+TEST_CASE("NVML: reads a GPU's values in Takt's units", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu().reasons = 0x4 | 0x1;
   rig.open();
@@ -86,7 +86,7 @@ TEST_CASE("NVML: what a GPU tells, in Takt's units", "[sample]") {
   CHECK(rig.value(reading, Quantity::temperature) == 61'000);
 }
 
-TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice", "[sample]") {
+TEST_CASE("NVML: uses only visible GPUs, by number, UUID and MIG instance", "[sample]") {
   Rig rig;
   for (int gpu = 0; gpu < 4; ++gpu) { rig.nvml.add_gpu(); }
   SECTION("all") {
@@ -99,19 +99,19 @@ TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice",
     CHECK(rig.sensors[0].name == "cuda 0");
     CHECK(rig.sensors[0].id == rig.nvml.gpu(3).uuid);
   }
-  SECTION("the first that is none ends the list") {
+  SECTION("the first invalid entry ends the list") {
     rig.open("2,17,0");
     CHECK(rig.numbers() == Numbers{2});
   }
-  SECTION("by the beginning of a UUID") {
+  SECTION("by the start of a UUID") {
     rig.open("GPU-000000a2,GPU-000000a1-0000");
     CHECK(rig.numbers() == Numbers{2, 1});
   }
-  SECTION("the beginning of several is none") {
+  SECTION("an ambiguous start selects none") {
     rig.open("GPU-000000a");
     CHECK(rig.sensors.empty());
   }
-  SECTION("one twice") {
+  SECTION("a duplicate") {
     rig.open("1,1,0");
     CHECK(rig.numbers() == Numbers{1, 0});
   }
@@ -124,38 +124,38 @@ TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice",
   }
 }
 
-TEST_CASE("NVML: numbers that mean CUDA's own order are not guessed at", "[sample]") {
+TEST_CASE("NVML: does not guess numbers in CUDA's own order", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu();
   rig.nvml.add_gpu("NVIDIA T4");
-  SECTION("so that all are sampled") {
+  SECTION("and samples all GPUs instead") {
     rig.open("1");
     CHECK(rig.numbers() == Numbers{0, 1});
     CHECK(rig.unsampled.at(0).why.find("CUDA_DEVICE_ORDER=PCI_BUS_ID") != std::string::npos);
   }
-  SECTION("but for the order of NVML") {
+  SECTION("unless CUDA uses NVML's order") {
     rig.open("1", true);
     CHECK(rig.numbers() == Numbers{1});
     CHECK(rig.unsampled.empty());
   }
-  SECTION("and UUIDs mean no order") {
+  SECTION("UUIDs do not depend on the order") {
     rig.open("GPU-000000a1");
     CHECK(rig.numbers() == Numbers{1});
   }
 }
 
-TEST_CASE("NVML: of a MIG slice the memory is its own, and the energy the whole GPU's", "[sample]") {
+TEST_CASE("NVML: a MIG instance has its own memory and the energy of the whole GPU", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu();
   nvmlDevice_st& gpu = rig.nvml.add_gpu();
   rig.nvml.add_slice(gpu);
   const nvmlDevice_st& second = rig.nvml.add_slice(gpu);
-  SECTION("asked for by its UUID") {
+  SECTION("selected by its UUID") {
     rig.open(second.uuid.c_str());
     REQUIRE(rig.sensors.size() == 1);
     CHECK(rig.sensors[0].id == gpu.uuid);
   }
-  SECTION("the first one of a GPU that is cut") {
+  SECTION("the first one of a partitioned GPU") {
     rig.open("1");
     REQUIRE(rig.sensors.size() == 1);
   }
@@ -170,7 +170,7 @@ TEST_CASE("NVML: of a MIG slice the memory is its own, and the energy the whole 
   CHECK(rig.value(reading, Quantity::memory) == std::int64_t{1} << 30U);
 }
 
-TEST_CASE("NVML: a slice that is not there is no device", "[sample]") {
+TEST_CASE("NVML: a missing MIG instance is not a device", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu();
   rig.open("MIG-00000000-0000-0000-0000-000000000000");
@@ -180,7 +180,7 @@ TEST_CASE("NVML: a slice that is not there is no device", "[sample]") {
   CHECK(rig.sensors.empty());
 }
 
-TEST_CASE("NVML: a GPU that falls off the bus is told once, and the others go on", "[sample]") {
+TEST_CASE("NVML: a GPU that falls off the bus is reported once, and the others continue", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu();
   rig.nvml.add_gpu();
@@ -196,7 +196,7 @@ TEST_CASE("NVML: a GPU that falls off the bus is told once, and the others go on
   CHECK(rig.read_at(4)[0].sensor == 1);
 }
 
-TEST_CASE("NVML: a GPU that answers nothing for long is given up, and one that hesitates is not", "[sample]") {
+TEST_CASE("NVML: drops a GPU that does not answer for long, but not one that pauses briefly", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu();
   rig.open();
@@ -216,7 +216,7 @@ TEST_CASE("NVML: a GPU that answers nothing for long is given up, and one that h
   CHECK(rig.read_at(4).empty());
 }
 
-TEST_CASE("NVML: what a GPU does not have is not asked for again", "[sample]") {
+TEST_CASE("NVML: does not query unsupported values again", "[sample]") {
   Rig rig;
   rig.nvml.add_gpu().counts = false;
   rig.table.clock_reasons = nullptr;
@@ -227,7 +227,7 @@ TEST_CASE("NVML: what a GPU does not have is not asked for again", "[sample]") {
   CHECK(rig.sensors[0].quantities.front() == Quantity::power);
 }
 
-TEST_CASE("NVML: without a driver, without GPUs, and with one that is lost from the start", "[sample]") {
+TEST_CASE("NVML: handles a missing driver, no GPUs, and a GPU lost from the start", "[sample]") {
   Rig rig;
   SECTION("no driver") {
     rig.nvml.set_init_error(9);
@@ -244,7 +244,7 @@ TEST_CASE("NVML: without a driver, without GPUs, and with one that is lost from 
     rig.open();
     CHECK(rig.unsampled.at(0).why == "NVML finds none");
   }
-  SECTION("a lost one") {
+  SECTION("a lost GPU") {
     rig.nvml.add_gpu().error = takt::detail::kNvmlGpuIsLost;
     rig.nvml.add_gpu();
     rig.open();
@@ -255,10 +255,10 @@ TEST_CASE("NVML: without a driver, without GPUs, and with one that is lost from 
   }
 }
 
-TEST_CASE("NVML: which reasons for a lower clock are slowdowns", "[sample]") {
+TEST_CASE("NVML: distinguishes slowdowns from other reasons for a lower clock", "[sample]") {
   const auto bits = [](Slowdown why) { return static_cast<std::int64_t>(why); };
   CHECK(slowdowns_of_nvml(0) == 0);
-  CHECK(slowdowns_of_nvml(0x1 | 0x2 | 0x10 | 0x100) == 0);  // idle, a user's clocks, sync boost, the display's
+  CHECK(slowdowns_of_nvml(0x1 | 0x2 | 0x10 | 0x100) == 0);  // idle, user clocks, sync boost, display clocks
   CHECK(slowdowns_of_nvml(0x4) == bits(Slowdown::power_cap));
   CHECK(slowdowns_of_nvml(0x20) == bits(Slowdown::heat));
   CHECK(slowdowns_of_nvml(0x8 | 0x40) == bits(Slowdown::heat));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Takt's table of rocm_smi beside AMD's header and library.
+// Compares Takt's table of rocm_smi with AMD's header and library.
 #include "device/same_prototype.hpp"
 #include "sample/rsmi_source.hpp"
 #include "support/catch.hpp"
@@ -35,7 +35,7 @@ static_assert(RSMI_TEMP_CURRENT == takt::detail::kRsmiTemperatureNow);
 static_assert(RSMI_TEMP_TYPE_EDGE == takt::detail::kRsmiEdge);
 static_assert(RSMI_TEMP_TYPE_JUNCTION == takt::detail::kRsmiJunction);
 
-TEST_CASE("rocm_smi: AMD's library has all that the table asks for by name, but what its version does not know") {
+TEST_CASE("rocm_smi: AMD's library has every function of the table, except those its version lacks") {
   const RsmiLibrary& rsmi = RsmiLibrary::get();
   const std::string reason = rsmi.availability.reason() == nullptr ? "" : rsmi.availability.reason();
   if (reason.find("cannot be loaded") != std::string::npos) {

@@ -59,7 +59,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("rocm_smi: what a GPU tells, in Takt's units", "[sample]") {
+TEST_CASE("rocm_smi: reads a GPU's values in Takt's units", "[sample]") {
   AmdRig rig(1);
   rig.rsmi.gpus[0].has_socket_power = GENERATE(false, true);
   rig.rsmi.gpus[0].has_edge = GENERATE(false, true);
@@ -79,9 +79,9 @@ TEST_CASE("rocm_smi: what a GPU tells, in Takt's units", "[sample]") {
   CHECK(rig.value(reading, Quantity::temperature) == (rig.rsmi.gpus[0].has_edge ? 45'000 : 52'000));
 }
 
-TEST_CASE("rocm_smi: only GPUs that the process can see", "[sample]") {
+TEST_CASE("rocm_smi: uses only visible GPUs", "[sample]") {
   AmdRig rig(4);
-  SECTION("ROCr's list, and HIP's list of these") {
+  SECTION("ROCr's list, and HIP's list relative to it") {
     rig.open("3,1,0", "1,2");
     CHECK(rig.numbers() == Numbers{1, 0});
   }
@@ -96,7 +96,7 @@ TEST_CASE("rocm_smi: only GPUs that the process can see", "[sample]") {
   }
 }
 
-TEST_CASE("rocm_smi: the half of a GPU that counts no energy has its power", "[sample]") {
+TEST_CASE("rocm_smi: the half of a GPU without an energy counter uses its power", "[sample]") {
   AmdRig rig(2);
   rig.rsmi.gpus[0].has_energy = false;
   rig.rsmi.gpus[1].count = 0;
@@ -107,7 +107,7 @@ TEST_CASE("rocm_smi: the half of a GPU that counts no energy has its power", "[s
   CHECK(rig.sensors.at(1).id == "PCI-c101");
 }
 
-TEST_CASE("rocm_smi: one that answers nothing any more is given up", "[sample]") {
+TEST_CASE("rocm_smi: drops a GPU that no longer answers", "[sample]") {
   AmdRig rig(2);
   rig.open();
   rig.rsmi.gpus[0].error = 16;
@@ -118,7 +118,7 @@ TEST_CASE("rocm_smi: one that answers nothing any more is given up", "[sample]")
   CHECK(rig.read_at(100).size() == 1);
 }
 
-TEST_CASE("rocm_smi: without a library, or one that does not start", "[sample]") {
+TEST_CASE("rocm_smi: handles a missing library and one that fails to start", "[sample]") {
   AmdRig rig(1);
   SECTION("none") {
     rig.table.availability.lose("librocm_smi64.so.7 cannot be loaded");
@@ -126,7 +126,7 @@ TEST_CASE("rocm_smi: without a library, or one that does not start", "[sample]")
     CHECK(rig.unsampled.at(0).what == "AMD GPUs");
     CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"librocm_smi64.so.7"}));
   }
-  SECTION("it does not start") {
+  SECTION("it fails to start") {
     rig.rsmi.init_error = 16;
     rig.open();
     CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"rocm_smi", "RSMI_STATUS_BUSY"}));

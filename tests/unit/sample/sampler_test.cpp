@@ -28,7 +28,7 @@ using takt::detail::SampleSource;
 
 namespace {
 
-/// A driver that can be made not to come back.
+/// A driver that can be made to hang.
 struct Driver {
   std::mutex mutex;
   std::condition_variable changed;
@@ -69,7 +69,7 @@ std::int64_t now_ns() { return std::chrono::nanoseconds(steady_clock::now().time
 
 }  // namespace
 
-TEST_CASE("Sampler: what it reads is in the queue, with its meters", "[sample]") {
+TEST_CASE("Sampler: puts readings in the queue with their sensors", "[sample]") {
   SampleQueue queue(100);
   const auto driver = std::make_shared<Driver>();
   Sampler first(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(50));
@@ -90,7 +90,7 @@ TEST_CASE("Sampler: what it reads is in the queue, with its meters", "[sample]")
   CHECK(first.stop(steady_clock::now()));  // it has no thread
 }
 
-TEST_CASE("Sampler: beyond the bound samples are dropped and counted", "[sample]") {
+TEST_CASE("Sampler: drops and counts samples beyond the limit", "[sample]") {
   SampleQueue queue(10);
   Sampler sampler(std::make_unique<DriverSource>(std::make_shared<Driver>(), 3), queue, now_ns, milliseconds(50));
   for (int tick = 0; tick < 10; ++tick) { sampler.tick(); }
@@ -101,7 +101,7 @@ TEST_CASE("Sampler: beyond the bound samples are dropped and counted", "[sample]
   CHECK(queue.dropped() == 20);
 }
 
-TEST_CASE("Sampler: with nothing to sample its thread ends at once", "[sample]") {
+TEST_CASE("Sampler: its thread ends at once without anything to sample", "[sample]") {
   SampleQueue queue(100);
   const auto driver = std::make_shared<Driver>();
   Sampler sampler(std::make_unique<DriverSource>(driver, 0), queue, now_ns, milliseconds(60'000));
@@ -111,7 +111,7 @@ TEST_CASE("Sampler: with nothing to sample its thread ends at once", "[sample]")
   CHECK(queue.take().unsampled.at(0).why == "there are none");
 }
 
-TEST_CASE("Sampler: it ends with a last sample, and at once", "[sample][timed]") {
+TEST_CASE("Sampler: stops at once after a last sample", "[sample][timed]") {
   SampleQueue queue(100);
   const auto driver = std::make_shared<Driver>();
   Sampler sampler(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(60'000));
@@ -124,8 +124,8 @@ TEST_CASE("Sampler: it ends with a last sample, and at once", "[sample][timed]")
   CHECK(news.samples[1].time_ns >= before);
 }
 
-TEST_CASE("Sampler: a driver that does not come back is not waited for", "[sample][timed]") {
-  // Outlives the test, as its thread may.
+TEST_CASE("Sampler: does not wait for a driver that hangs", "[sample][timed]") {
+  // Outlives the test, because its thread may.
   static SampleQueue queue(100);
   const auto driver = std::make_shared<Driver>();
   auto* const sampler = new Sampler(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(10));
@@ -133,7 +133,7 @@ TEST_CASE("Sampler: a driver that does not come back is not waited for", "[sampl
   REQUIRE(takt_test::until([&] { return driver->reads >= 3; }, [] { std::this_thread::yield(); }));
   driver->hang(true);
   REQUIRE(takt_test::until([&] { return sampler->waiting() > milliseconds(50); }, [] { std::this_thread::yield(); }));
-  queue.take();  // nobody holds its lock
+  queue.take();  // the lock is free
   CHECK_FALSE(sampler->stop(steady_clock::now() + milliseconds(20)));
   driver->hang(false);
   CHECK(sampler->stop(steady_clock::now() + takt_test::kTimeout));
@@ -141,7 +141,7 @@ TEST_CASE("Sampler: a driver that does not come back is not waited for", "[sampl
   delete sampler;
 }
 
-TEST_CASE("Sampler: its processor time is in what Takt costs", "[sample][timed]") {
+TEST_CASE("Sampler: its CPU time is part of Takt's own cost", "[sample][timed]") {
   SampleQueue queue(10);
   const auto driver = std::make_shared<Driver>();
   Sampler sampler(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(10));

@@ -42,7 +42,7 @@ Sensor sensor_stats_reported(const SensorStats& stats, Sensor sensor) {
 
 }  // namespace
 
-TEST_CASE("Meter books: means are over time, not over samples", "[sample]") {
+TEST_CASE("Sensor stats: means are over time, not over samples", "[sample]") {
   const Sensor sensor = sensor_of({Quantity::power, Quantity::memory, Quantity::utilization});
   SensorStats stats(sensor);
   stats.add(sample_at(0, {100'000, 5, 0}));
@@ -59,13 +59,13 @@ TEST_CASE("Meter books: means are over time, not over samples", "[sample]") {
   CHECK(now.figures_of(Quantity::memory)->min == 5);
   CHECK(now.figures_of(Quantity::utilization)->mean == Approx(500 * 100 / 120.0));
   CHECK(now.figures_of(Quantity::energy) == nullptr);
-  // Without a counter the power is summed up.
+  // Without a counter the power is integrated.
   CHECK(now.energy.source == SensorEnergy::Source::power);
   CHECK(now.energy.joules == Approx(0.02 * 100 + 0.1 * 200));
   CHECK_FALSE(now.energy.by_power_joules);
 }
 
-TEST_CASE("Meter books: a counter is believed, and what the power comes to is told beside it", "[sample]") {
+TEST_CASE("Sensor stats: uses a counter and reports the integrated power alongside", "[sample]") {
   const Sensor sensor = sensor_of({Quantity::energy, Quantity::power});
   SensorStats stats(sensor);
   for (std::int64_t ms = 0; ms <= 1000; ms += 100) { stats.add(sample_at(ms, {ms * 300'000, 270'000})); }
@@ -76,7 +76,7 @@ TEST_CASE("Meter books: a counter is believed, and what the power comes to is to
   CHECK(energy.step_ns == 100 * kSensorStatsMs);
 }
 
-TEST_CASE("Meter books: power that swings, sampled unevenly, is summed up within a hundredth", "[sample]") {
+TEST_CASE("Sensor stats: integrates unevenly sampled oscillating power to within 1 %", "[sample]") {
   const Sensor sensor = sensor_of({Quantity::power});
   SensorStats stats(sensor);
   const auto watts = [](double s) { return 400 + 250 * std::sin(2 * M_PI * s / 3); };
@@ -90,12 +90,12 @@ TEST_CASE("Meter books: power that swings, sampled unevenly, is summed up within
   CHECK(now.energy.joules == Approx(joules(static_cast<double>(now.last_ns) / 1e9)).epsilon(0.01));
 }
 
-TEST_CASE("Meter books: time that a device was slowed down, by reason", "[sample]") {
+TEST_CASE("Sensor stats: sums up slowdown time by reason", "[sample]") {
   const Sensor sensor = sensor_of({Quantity::slowdowns, Quantity::clock});
   SensorStats stats(sensor);
   const std::int64_t cap = static_cast<std::int64_t>(Slowdown::power_cap);
   const std::int64_t heat = static_cast<std::int64_t>(Slowdown::heat);
-  stats.add(sample_at(0, {heat, 1980}));  // of the time before, which nobody has seen
+  stats.add(sample_at(0, {heat, 1980}));  // of the time before, which was not observed
   stats.add(sample_at(100, {0, 1980}));
   stats.add(sample_at(200, {cap, 1500}));
   stats.add(sample_at(300, {cap | heat, 1200}));
@@ -110,26 +110,26 @@ TEST_CASE("Meter books: time that a device was slowed down, by reason", "[sample
   CHECK(now.figures_of(Quantity::clock)->min == 1200);
 }
 
-TEST_CASE("Meter books: values that were not told are left out, and odd samples passed over", "[sample]") {
+TEST_CASE("Sensor stats: excludes missing values and skips odd samples", "[sample]") {
   const Sensor sensor = sensor_of({Quantity::energy, Quantity::power});
   SensorStats stats(sensor);
   stats.add(sample_at(0, {0, 100'000}));
   stats.add(sample_at(100, {Sample::kAbsent, Sample::kAbsent}));
   stats.add(sample_at(200, {30'000'000, 200'000}));
-  stats.add(sample_at(150, {90'000'000, 900'000}));  // of an earlier time
-  stats.add(sample_at(300, {1}));                    // of another meter
+  stats.add(sample_at(150, {90'000'000, 900'000}));  // an earlier time
+  stats.add(sample_at(300, {1}));                    // another sensor
   const Sensor now = sensor_stats_reported(stats, sensor);
   CHECK(now.samples == 3);
   CHECK(now.energy.joules == Approx(30));
   CHECK(now.energy.by_power_joules.value() == Approx(30));
   CHECK(now.figures_of(Quantity::power)->max == 200'000);
-  // Nothing at all makes no figures.
+  // Without samples the figures are empty.
   const Sensor none = sensor_stats_reported(SensorStats(sensor), sensor);
   CHECK(none.figures.empty());
   CHECK(none.energy.joules == 0);
 }
 
-TEST_CASE("Meter windows: figures and energy of a stretch, with the samples around it", "[sample]") {
+TEST_CASE("Sensor windows: figures and energy of a stretch, with the samples around it", "[sample]") {
   std::vector<Sensor> sensors = {sensor_of({Quantity::energy, Quantity::memory}), sensor_of({Quantity::memory}),
                                  sensor_of({Quantity::power})};
   std::vector<Sample> samples;
@@ -148,6 +148,6 @@ TEST_CASE("Meter windows: figures and energy of a stretch, with the samples arou
   CHECK(windows[0].energy.joules == Approx(120));
   CHECK(windows[0].energy.error_joules == Approx(40));
   CHECK_FALSE(windows[1].has_energy);
-  // Up to behind the newest sample nobody knows it yet.
+  // The time after the newest sample is still unknown.
   CHECK_FALSE(sensor_windows(sensors, samples, 250 * kSensorStatsMs, 1050 * kSensorStatsMs)[0].has_energy);
 }

@@ -26,7 +26,7 @@ using takt_test::write_text;
 
 namespace {
 
-/// A zone of the kernel's.
+/// Writes a powercap zone as the kernel does.
 void write_zone(const Scratch& scratch, const std::string& zone, const std::string& name, std::uint64_t energy) {
   std::filesystem::create_directories(scratch.path(zone));
   write_text(scratch.path(zone + "/name"), name + "\n");
@@ -47,7 +47,7 @@ const Sensor* system_source_sensor_of(const std::vector<Sensor>& sensors, Sensor
 
 }  // namespace
 
-TEST_CASE("Powercap: packages are added up, each counter goes round by itself", "[sample]") {
+TEST_CASE("Powercap: adds up packages, and each counter overflows separately", "[sample]") {
   const Scratch scratch;
   constexpr std::uint64_t kRange = 262'143'328'850;
   write_zone(scratch, "intel-rapl:0", "package-0", kRange - 100);
@@ -59,7 +59,7 @@ TEST_CASE("Powercap: packages are added up, each counter goes round by itself", 
   std::int64_t energy = -1;
   REQUIRE(powercap.energy(energy));
   CHECK(energy == 0);
-  write_zone(scratch, "intel-rapl:0", "package-0", 400);  // over the end of its range
+  write_zone(scratch, "intel-rapl:0", "package-0", 400);  // beyond the end of its range
   write_zone(scratch, "intel-rapl:1", "package-1", 5700);
   write_zone(scratch, "intel-rapl:2", "psys", 9'000'000);
   REQUIRE(powercap.energy(energy));
@@ -68,12 +68,12 @@ TEST_CASE("Powercap: packages are added up, each counter goes round by itself", 
   CHECK_FALSE(powercap.energy(energy));
 }
 
-TEST_CASE("Powercap: why there is nothing to read", "[sample]") {
+TEST_CASE("Powercap: reports why there is nothing to read", "[sample]") {
   const Scratch scratch;
   CHECK(takt_test::contains(Powercap(scratch.path("none")).missing(), scratch.path("none")));
   write_zone(scratch, "intel-rapl:0", "psys", 1);
   CHECK(takt_test::contains(Powercap(scratch.path(".")).missing(), "energy"));
-  // One package of two is not the machine.
+  // One package of two does not cover the machine.
   write_zone(scratch, "intel-rapl:1", "package-0", 1);
   write_zone(scratch, "intel-rapl:2", "package-1", 1);
   std::filesystem::remove(scratch.path("intel-rapl:2/energy_uj"));
@@ -88,7 +88,7 @@ TEST_CASE("Powercap: why there is nothing to read", "[sample]") {
   if (::geteuid() != 0) { CHECK(takt_test::contains(Powercap(scratch.path(".")).missing(), "is for root alone")); }
 }
 
-TEST_CASE("System source: the process and the machine as the kernel tells them", "[sample]") {
+TEST_CASE("System source: reads the process and the machine from the kernel", "[sample]") {
   const Scratch scratch;
   SystemSource::Places places;
   places.powercap = scratch.path("none");
@@ -108,7 +108,7 @@ TEST_CASE("System source: the process and the machine as the kernel tells them",
   std::vector<Reading> before;
   source.read([&] { return now; }, before);
   REQUIRE(before.size() == 2);
-  std::vector<char> memory(64U << 20U, 'x');  // touched: faults, and memory
+  std::vector<char> memory(64U << 20U, 'x');  // touched: page faults, and memory
   now = 100'000'000;
   std::vector<Reading> after;
   source.read([&] { return now; }, after);
@@ -128,7 +128,7 @@ TEST_CASE("System source: the process and the machine as the kernel tells them",
   CHECK(after.size() == 2);
 }
 
-TEST_CASE("System source: a kernel that tells nothing, or nonsense", "[sample]") {
+TEST_CASE("System source: handles missing and nonsensical kernel files", "[sample]") {
   const Scratch scratch;
   SystemSource::Places places;
   places.powercap = places.proc = scratch.path(".");
@@ -163,7 +163,7 @@ TEST_CASE("System source: a kernel that tells nothing, or nonsense", "[sample]")
   CHECK(value(whole, readings[1], Quantity::cpu_time) == 6 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
 }
 
-TEST_CASE("Kernel file: numbers behind names, and what cannot be read", "[sample]") {
+TEST_CASE("Kernel file: reads numbers after names, and reports unreadable files", "[sample]") {
   const Scratch scratch;
   write_text(scratch.path("file"), "VmRSSX: 1\nVmRSS:\t  42 kB\nlast: 7");
   const KernelFile file(scratch.path("file").c_str());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What is told while trials run is in no book of the run.
+// Data recorded during trials is excluded from the run's statistics.
 #include <takt/trials.hpp>
 
 #include "support/catch.hpp"
@@ -54,7 +54,7 @@ void spin(std::uint64_t ns) {
   for (const std::uint64_t end = now_ns() + ns; now_ns() < end;) {}
 }
 
-/// A training with all that a program tells, below `top`, so that two of a process do not meet.
+/// Runs a training program that records everything, below `top`, so that two in one process do not collide.
 void excluded_trials_train(Session& session, const char* top, const TrialOptions& options) {
   takt::ManualClock device;
   const takt::Scope outer(takt::key(top));
@@ -86,7 +86,7 @@ void excluded_trials_train(Session& session, const char* top, const TrialOptions
   }
 }
 
-/// What a report has of a place, but for times.
+/// A report's data of one path, except times.
 struct Place {
   std::uint64_t n, warmup, items, bytes, skipped, spans;
   bool operator==(const Place& other) const {
@@ -114,7 +114,7 @@ takt::Throughput throughput_of(const Snapshot& snapshot, const std::string& batc
 
 }  // namespace
 
-TEST_CASE("Diverted trials: totals, rows, metrics, steps and losses of the run are as without them") {
+TEST_CASE("Excluded trials: totals, rows, metrics, steps and losses of the run are as without them") {
   const support::ScopedEnvironment environment;
   const takt::MemoryExporter memory;
   takt::SessionOptions options = by_hand();
@@ -152,7 +152,7 @@ TEST_CASE("Diverted trials: totals, rows, metrics, steps and losses of the run a
   REQUIRE(with_trials.items == without_trials.items);
 }
 
-TEST_CASE("Diverted trials: their time is in no region that was open around them, nor in what no region covers") {
+TEST_CASE("Excluded trials: their time is neither in enclosing open regions nor in uncovered time") {
   Session session("trials", by_hand());
   TrialOptions options = trials_and_on();
   const std::uint64_t kWait = 5'000'000;
@@ -178,12 +178,12 @@ TEST_CASE("Diverted trials: their time is in no region that was open around them
   REQUIRE(around.host.total_ns() <= whole - trials);
   REQUIRE(around.self_ns <= inside - trials);
   REQUIRE(around.self_ns >= 1'000'000);
-  // In wall time, which is true, and in no region: it is not missed there.
+  // It is part of the wall time and in no region, but not counted as uncovered.
   const std::int64_t uncovered = snapshot.uncovered_ns - uncovered_before;
   REQUIRE(uncovered <= static_cast<std::int64_t>(now_ns() - begin - trials));
 }
 
-TEST_CASE("Diverted trials: a region that ends inside leaves no more time to what is around it than there is") {
+TEST_CASE("Excluded trials: a region that ends inside them adds no excess time to enclosing ones") {
   Session session("trials", by_hand());
   TrialOptions options = trials_and_on();
   options.wait = [] { spin(1'000'000); };
@@ -204,7 +204,7 @@ TEST_CASE("Diverted trials: a region that ends inside leaves no more time to wha
   REQUIRE(takt_test::losses_of(snapshot, "never_ended") == 0);
 }
 
-TEST_CASE("Diverted trials: the run directory has them in trials.json alone") {
+TEST_CASE("Excluded trials: the run directory has them only in trials.json") {
   const takt_test::Scratch scratch;
   takt::SessionOptions run;
   run.directory = scratch.path("runs");
@@ -239,7 +239,7 @@ TEST_CASE("Diverted trials: the run directory has them in trials.json alone") {
   REQUIRE(takt_test::mode_of(directory + "/trials.json") == 0600);
 }
 
-TEST_CASE("Diverted trials: regions of before and of after keep to their time, whoever ends them") {
+TEST_CASE("Excluded trials: regions from before and after keep their time on any thread") {
   Session session("trials", by_hand());
   auto timer = takt::Timer<takt::CpuBackend>::joined();
   takt::detail::Diversion& diversion = takt::detail::diversion();
@@ -252,7 +252,7 @@ TEST_CASE("Diverted trials: regions of before and of after keep to their time, w
   std::thread([&] { takt::detail::end_slow(inside); }).join();
   takt::detail::note_amount(inside, takt::detail::Amount::items, 3);
   diversion.end();
-  takt::detail::end_slow(inside);  // harmless: it was told to nobody
+  takt::detail::end_slow(inside);  // harmless: it was never recorded
   takt::detail::note_amount(inside, takt::detail::Amount::bytes, 3);
   const Snapshot snapshot = session.snapshot();
   REQUIRE(calls_of(snapshot, "begun before") == 1);
@@ -260,7 +260,7 @@ TEST_CASE("Diverted trials: regions of before and of after keep to their time, w
   REQUIRE(takt_test::losses_of(snapshot, "end_without_start") == 0);
 }
 
-TEST_CASE("Diverted trials: numbers of steps that are told meanwhile are not those of the run") {
+TEST_CASE("Excluded trials: step numbers set during trials do not apply to the run") {
   const takt::MemoryExporter memory;
   Session session("trials", by_hand());
   session.add(memory);
@@ -275,7 +275,7 @@ TEST_CASE("Diverted trials: numbers of steps that are told meanwhile are not tho
   REQUIRE(takt_test::rows_of(memory, "numbered/Batch").at(0).step == 0);
 }
 
-TEST_CASE("Diverted trials: more streams than there are places for are told") {
+TEST_CASE("Excluded trials: reports streams beyond the maximum") {
   takt::ManualClock clocks[70];
   takt::detail::Diversion& diversion = takt::detail::diversion();
   REQUIRE(diversion.begin());

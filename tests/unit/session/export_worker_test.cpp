@@ -32,11 +32,11 @@ using takt::detail::ExportWorker;
 using takt::detail::Time;
 using takt_test::contains;
 
-constexpr std::chrono::seconds kLong(60);  // nothing here takes it; a test that needs it has failed
+constexpr std::chrono::seconds kLong(60);  // longer than any operation takes; a test that waits for it has failed
 
 Time after(milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
-/// What an exporter was asked for. Outlives the exporter.
+/// The calls that an exporter received. Outlives the exporter.
 struct Log {
   std::vector<std::vector<std::int64_t>> steps;  // of the rows, by call
   std::vector<bool> finished;
@@ -45,7 +45,7 @@ struct Log {
   const char* name = "scripted";
 };
 
-/// An exporter that answers what the test says.
+/// An exporter that answers as scripted.
 class Scripted final : public takt::Exporter {
  public:
   using Answer = std::function<ExportResult(std::size_t call)>;
@@ -90,7 +90,7 @@ std::shared_ptr<const Snapshot> snapshot_of(bool finished = false) {
 using Steps = std::vector<std::vector<std::int64_t>>;
 using takt_test::mentions;
 
-/// Blocks whoever asks until the test opens it.
+/// Blocks callers until the test opens it.
 class Gate {
  public:
   ~Gate() { open(); }
@@ -124,7 +124,7 @@ class Gate {
   bool passed_ = false;
 };
 
-/// Stands in front of a gate in its first export.
+/// Waits at a gate in its first export.
 class Blocked final : public takt::Exporter {
  public:
   explicit Blocked(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
@@ -138,7 +138,7 @@ class Blocked final : public takt::Exporter {
   std::shared_ptr<Gate> gate_;
 };
 
-/// Tells how many rows it was shown.
+/// Counts the rows that it received.
 class Counting final : public takt::Exporter {
  public:
   struct Count {
@@ -173,7 +173,7 @@ takt::SessionOptions in_background() {
 
 }  // namespace
 
-TEST_CASE("ExportWorker: shows what was offered once, all of it together") {
+TEST_CASE("ExportWorker: exports all offered data together, once") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log));
   worker.run_once();
@@ -189,7 +189,7 @@ TEST_CASE("ExportWorker: shows what was offered once, all of it together") {
   REQUIRE(worker.lost() == 0);
 }
 
-TEST_CASE("ExportWorker: retry shows the same again, and what is newer behind it") {
+TEST_CASE("ExportWorker: retry repeats the same data, followed by newer data") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(
       log, [](std::size_t call) { return call < 2 ? ExportResult::retry : ExportResult::ok; }));
@@ -205,7 +205,7 @@ TEST_CASE("ExportWorker: retry shows the same again, and what is newer behind it
   REQUIRE(worker.lost() == 0);
 }
 
-TEST_CASE("ExportWorker: drop counts what was shown, and does not show it again") {
+TEST_CASE("ExportWorker: drop counts the exported data and does not repeat it") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(
       log, [](std::size_t call) { return call == 0 ? ExportResult::drop : ExportResult::ok; }));
@@ -221,7 +221,7 @@ TEST_CASE("ExportWorker: drop counts what was shown, and does not show it again"
   REQUIRE(worker.lost() == 9);
 }
 
-TEST_CASE("ExportWorker: an exception stays inside, is told, and counts as drop") {
+TEST_CASE("ExportWorker: an exception is contained, reported, and counts as drop") {
   const support::CaughtErrors errors;
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log, [](std::size_t call) -> ExportResult {
@@ -238,7 +238,7 @@ TEST_CASE("ExportWorker: an exception stays inside, is told, and counts as drop"
   REQUIRE(contains(errors.text(), "\"scripted\" failed: no such host"));
 }
 
-TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted and told") {
+TEST_CASE("ExportWorker: the backlog is limited by dropping, counting and reporting the oldest data") {
   const support::CaughtErrors errors;
   const bool is_journal = GENERATE(false, true);
   Log log;
@@ -261,11 +261,11 @@ TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted
   REQUIRE(worker.lost() == offered - shown.size());
   REQUIRE(errors.lines().size() == 1);
   REQUIRE(mentions(errors.text(), {"\"" + std::string(log.name) + "\""}));
-  // Of what the journal has not taken nothing is in the run directory.
+  // Data that the journal has not taken is not in the run directory.
   REQUIRE(contains(errors.text(), is_journal ? "lost" : "stays"));
 }
 
-TEST_CASE("ExportWorker: the last snapshot is shown until it is taken, then the exporter is shut down, once") {
+TEST_CASE("ExportWorker: repeats the last snapshot until it is taken, then shuts the exporter down once") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(
       log, [](std::size_t call) { return call < 2 ? ExportResult::retry : ExportResult::ok; }));
@@ -282,7 +282,7 @@ TEST_CASE("ExportWorker: the last snapshot is shown until it is taken, then the 
   REQUIRE(worker.lost() == 0);
 }
 
-TEST_CASE("ExportWorker: a last snapshot that was taken before the end is told is not shown again") {
+TEST_CASE("ExportWorker: does not repeat a last snapshot that was taken before the end") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log));
   worker.offer(snapshot_of(true), drained_of({1}));
@@ -294,7 +294,7 @@ TEST_CASE("ExportWorker: a last snapshot that was taken before the end is told i
   CHECK(worker.delivered());
 }
 
-TEST_CASE("ExportWorker: past the deadline it tries once more, shuts down, and counts what is left") {
+TEST_CASE("ExportWorker: after the deadline it tries once more, shuts down, and counts the rest") {
   const support::CaughtErrors errors;
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log, [](std::size_t) { return ExportResult::retry; }));
@@ -310,7 +310,7 @@ TEST_CASE("ExportWorker: past the deadline it tries once more, shuts down, and c
   REQUIRE(errors.lines().size() == 1);
 }
 
-TEST_CASE("ExportWorker: a shutdown that fails or throws is told, and ends it all the same") {
+TEST_CASE("ExportWorker: a shutdown that fails or throws is reported and still ends it") {
   for (const bool throws : {false, true}) {
     const support::CaughtErrors errors;
     Log log;
@@ -327,7 +327,7 @@ TEST_CASE("ExportWorker: a shutdown that fails or throws is told, and ends it al
   }
 }
 
-TEST_CASE("ExportWorker: an exporter that was never offered anything is shut down all the same", "[timed]") {
+TEST_CASE("ExportWorker: shuts down an exporter that was never offered data", "[timed]") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log));
   worker.finish_by(after(kLong));
@@ -338,7 +338,7 @@ TEST_CASE("ExportWorker: an exporter that was never offered anything is shut dow
   REQUIRE(log.shutdowns == 1);
 }
 
-TEST_CASE("ExportWorker: what is offered after the end is not taken in") {
+TEST_CASE("ExportWorker: ignores data offered after the end") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log));
   worker.offer(snapshot_of(true), drained_of({1}));
@@ -350,13 +350,13 @@ TEST_CASE("ExportWorker: what is offered after the end is not taken in") {
   REQUIRE(log.shutdowns == 1);
 }
 
-TEST_CASE("ExportWorker: run() shows on its own thread what others offer, and ends when told", "[timed]") {
+TEST_CASE("ExportWorker: run() exports on its own thread until stopped", "[timed]") {
   auto gate = std::make_shared<Gate>();
   ExportWorker worker(std::make_unique<Blocked>(gate));
   std::thread runner([&worker] { worker.run(); });
   worker.offer(snapshot_of(), drained_of({1}));
   REQUIRE(gate->wait_until_somebody_waits());
-  worker.offer(snapshot_of(), drained_of({2}));  // does not wait for the one inside
+  worker.offer(snapshot_of(), drained_of({2}));  // does not wait for the export in progress
   worker.finish_by(after(kLong));
   REQUIRE_FALSE(worker.wait(after(milliseconds(1))));
   gate->open();
@@ -364,7 +364,7 @@ TEST_CASE("ExportWorker: run() shows on its own thread what others offer, and en
   runner.join();
 }
 
-TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neighbours, nor the end", "[timed]") {
+TEST_CASE("ExportWorker: a slow exporter delays neither the loop, nor other exporters, nor the end", "[timed]") {
   const support::CaughtErrors errors;
   auto gate = std::make_shared<Gate>();
   auto count = std::make_shared<Counting::Count>();
@@ -390,7 +390,7 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
   REQUIRE(gate->wait_until_somebody_passed());
 }
 
-TEST_CASE("ExportWorker: poll() has the background write its files now", "[timed]") {
+TEST_CASE("ExportWorker: poll() makes the background write its files at once", "[timed]") {
   const takt_test::Scratch scratch;
   takt::SessionOptions options = in_background();
   options.period = std::chrono::milliseconds(3'600'000);

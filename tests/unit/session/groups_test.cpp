@@ -25,7 +25,7 @@ using Groups = std::vector<std::pair<std::string, int>>;
 
 }  // namespace
 
-TEST_CASE("Session: group() is in snapshots, by name, the last call of a name wins") {
+TEST_CASE("Session: group() is in snapshots by name, and the last call for a name wins") {
   Session session("groups", by_hand());
   CHECK(session.snapshot().run.groups.empty());
   session.group("tensor", 3);
@@ -35,7 +35,7 @@ TEST_CASE("Session: group() is in snapshots, by name, the last call of a name wi
   CHECK(contains(takt::format_json(session.snapshot()), "\"groups\":{\"stage\":2,\"tensor\":3}"));
 }
 
-TEST_CASE("Session: group() refuses names and numbers that cannot be, says what can, and changes nothing") {
+TEST_CASE("Session: group() refuses invalid names and numbers, names the valid ones, and changes nothing") {
   Session session("groups", by_hand());
   session.group("stage", 0);
   const std::string cure = "1 to 32 letters";
@@ -50,7 +50,7 @@ TEST_CASE("Session: group() refuses names and numbers that cannot be, says what 
   CHECK(session.snapshot().run.groups == Groups{{"stage", 0}, {std::string(32, 'x'), 2'147'483'647}});
 }
 
-TEST_CASE("Session: a rank is in eight groups at most, and may change these") {
+TEST_CASE("Session: a rank is in at most eight groups and may change these") {
   Session session("groups", by_hand());
   for (int number = 0; number < 8; ++number) { session.group("g" + std::to_string(number), number); }
   CHECK_THROWS_WITH(session.group("g8", 8), Contains("8 groups"));
@@ -59,7 +59,7 @@ TEST_CASE("Session: a rank is in eight groups at most, and may change these") {
   CHECK(session.snapshot().run.groups.back() == std::pair<std::string, int>("g7", 0));
 }
 
-TEST_CASE("Session: groups that are told late are in the journal") {
+TEST_CASE("Session: groups set late are in the journal") {
   const takt_test::Scratch scratch;
   takt::SessionOptions options = by_hand();
   options.files = true;

@@ -34,7 +34,7 @@ using takt_test::FakeNvml;
 
 namespace {
 
-/// A machine with NVIDIA GPUs, whose time is moved by hand; every 100 ms of it all is sampled.
+/// A machine with NVIDIA GPUs whose time is moved by hand, and which is sampled every 100 ms.
 struct Machine {
   double seconds = 10;
   double sampled = 10;
@@ -82,7 +82,7 @@ MeasureOptions runs_of(int runs, int warmup = 0) {
 
 }  // namespace
 
-TEST_CASE("Measure loop: 5 runs to warm up, 30 measured, the first call apart") {
+TEST_CASE("Measure loop: 5 warm-up runs and 30 measured ones, with a separate first call") {
   Machine machine;
   int calls = 0;
   const Measurement found = machine.measure([&] { machine.pass(++calls == 1 ? 0.5 : calls <= 5 ? 0.1 : 0.002); });
@@ -92,7 +92,7 @@ TEST_CASE("Measure loop: 5 runs to warm up, 30 measured, the first call apart") 
   CHECK(found.host.n == 30);
   CHECK(found.first_ns == 500'000'000);
   CHECK(found.host.median_ns == Approx(2e6));
-  CHECK(found.host.max_ns == Approx(2e6));  // no warm-up in it
+  CHECK(found.host.max_ns == Approx(2e6));  // excludes warm-up
   CHECK(found.stream.n == 0);
   CHECK(found.end == MeasureEnd::runs);
   CHECK(found.took_ns == Approx(0.9e9 + 30 * 2e6));
@@ -113,7 +113,7 @@ TEST_CASE("Measure loop: without a warm-up the first call is a run") {
   CHECK(found.host.mean_ns == Approx(7e8 / 3));
 }
 
-TEST_CASE("Measure loop: energy of a known curve within a hundredth, for each run and item") {
+TEST_CASE("Measure loop: energy of a known curve is within 1 % for each run and item") {
   Machine machine;
   nvmlDevice_st& counts = machine.nvml.add_gpu();
   nvmlDevice_st& does_not = machine.nvml.add_gpu();
@@ -145,10 +145,10 @@ TEST_CASE("Measure loop: energy of a known curve within a hundredth, for each ru
   CHECK(found.error_joules > 0);
   CHECK(found.error_joules < 0.05 * *found.joules);
   CHECK(found.no_energy.empty());
-  CHECK(machine.seconds < end + 0.3);  // the wait for a sample behind the end
+  CHECK(machine.seconds < end + 0.3);  // the wait for a sample after the end
 }
 
-TEST_CASE("Measure loop: memory is the most of the device in the runs, or what the allocator says") {
+TEST_CASE("Measure loop: memory is the device's maximum in the runs, or the allocator's value") {
   Machine machine;
   nvmlDevice_st& gpu = machine.nvml.add_gpu();
   nvmlDevice_st& busier = machine.nvml.add_gpu();
@@ -157,7 +157,7 @@ TEST_CASE("Measure loop: memory is the most of the device in the runs, or what t
   const auto function = [&] {
     ++calls;
     gpu.memory_used = calls == 10 ? 5'000'000'000 : 1'000'000'000;
-    busier.memory_used = calls == 1 ? 9'000'000'000 : 2'000'000'000;  // the first one is to warm up
+    busier.memory_used = calls == 1 ? 9'000'000'000 : 2'000'000'000;  // the first call is warm-up
     machine.pass(0.25);
   };
   MeasureOptions options = runs_of(20, 2);
@@ -174,7 +174,7 @@ TEST_CASE("Measure loop: memory is the most of the device in the runs, or what t
   CHECK(by_hook.memory_of == "allocator");
 }
 
-TEST_CASE("Measure loop: too short for its samples there is no energy, and it says how many runs it takes") {
+TEST_CASE("Measure loop: runs too short for sampling give no energy, but the number of runs needed") {
   Machine machine;
   machine.nvml.add_gpu();
   machine.begin();
@@ -187,7 +187,7 @@ TEST_CASE("Measure loop: too short for its samples there is no energy, and it sa
   CHECK(machine.seconds < before + 2);
 }
 
-TEST_CASE("Measure loop: a meter that is silent is not waited for without end") {
+TEST_CASE("Measure loop: does not wait endlessly for a silent sensor") {
   Machine machine;
   nvmlDevice_st& gpu = machine.nvml.add_gpu();
   machine.begin();
@@ -204,7 +204,7 @@ TEST_CASE("Measure loop: a meter that is silent is not waited for without end") 
   CHECK(machine.seconds < 13);
 }
 
-TEST_CASE("Measure loop: clocks, slow-downs and lost processors are noted on their runs") {
+TEST_CASE("Measure loop: notes clocks, slowdowns and lost CPU time on each run") {
   Machine machine;
   nvmlDevice_st& gpu = machine.nvml.add_gpu();
   machine.begin();
@@ -217,7 +217,7 @@ TEST_CASE("Measure loop: clocks, slow-downs and lost processors are noted on the
         machine.pass(0.3);
       },
       runs_of(20));
-  CHECK(found.host.n == 20);  // none is left out
+  CHECK(found.host.n == 20);  // all are included
   CHECK(found.runs[4].clock_mhz == 1980);
   CHECK(found.runs[4].slowdowns == 0);
   CHECK(found.runs[9].clock_mhz == 1200);
@@ -228,7 +228,7 @@ TEST_CASE("Measure loop: clocks, slow-downs and lost processors are noted on the
   CHECK(found.notes.slowed_runs <= 3);
 }
 
-TEST_CASE("Measure loop: with an interval it goes on until the median is known so well") {
+TEST_CASE("Measure loop: with a target interval it continues until the median is known that well") {
   Machine machine;
   int calls = 0;
   MeasureOptions options = runs_of(10);
@@ -243,10 +243,10 @@ TEST_CASE("Measure loop: with an interval it goes on until the median is known s
   CHECK(machine.measure(scattered, options).host.n == 10);
   CHECK(machine.measure([&] { machine.pass(0.01); }, runs_of(4)).host.n == 4);
   options.runs = 1;
-  CHECK(machine.measure([&] { machine.pass(0.01); }, options).host.n == 6);  // the least with an interval
+  CHECK(machine.measure([&] { machine.pass(0.01); }, options).host.n == 6);  // the minimum with an interval
 }
 
-TEST_CASE("Measure loop: an interval that does not become narrow ends at the most runs that there can be") {
+TEST_CASE("Measure loop: an interval that stays wide ends at the maximum number of runs") {
   Machine machine;
   int calls = 0;
   MeasureOptions options = runs_of(10);
@@ -257,7 +257,7 @@ TEST_CASE("Measure loop: an interval that does not become narrow ends at the mos
   CHECK(calls == 100'000);
 }
 
-TEST_CASE("Measure loop: when the time is up no call begins, but for the first one and one run") {
+TEST_CASE("Measure loop: after the time limit no call starts, except the first one and one run") {
   Machine machine;
   int calls = 0;
   MeasureOptions options = runs_of(1000, 5);
@@ -268,7 +268,7 @@ TEST_CASE("Measure loop: when the time is up no call begins, but for the first o
   };
   const Measurement some = machine.measure(function, options);
   CHECK(some.end == MeasureEnd::seconds);
-  CHECK(calls == 14);  // the 14th begins at 1.95 s
+  CHECK(calls == 14);  // the 14th starts at 1.95 s
   CHECK(some.warmup == 5);
   CHECK(some.host.n == 9);
   options.time_limit = std::chrono::milliseconds(10);
@@ -280,7 +280,7 @@ TEST_CASE("Measure loop: when the time is up no call begins, but for the first o
   CHECK(min.end == MeasureEnd::seconds);
 }
 
-TEST_CASE("Measure loop: with a stream each run has its span, and ends when its work is done") {
+TEST_CASE("Measure loop: with a stream each run has its span and ends when its work is done") {
   Machine machine;
   ManualClock device;
   const ManualBackend stream(device);
@@ -301,7 +301,7 @@ TEST_CASE("Measure loop: with a stream each run has its span, and ends when its 
   CHECK(device.misuses() == 0);
 }
 
-TEST_CASE("Measure loop: a stream that takes no marks is told, and so are spans that fail") {
+TEST_CASE("Measure loop: reports a stream that takes no marks, and spans that fail") {
   Machine machine;
   ManualClock device;
   device.refuse(true);

@@ -75,7 +75,7 @@ std::string refusal_of(Session& session, const std::function<void(MeasureOptions
 
 }  // namespace
 
-TEST_CASE("Measure: by default 5 calls to warm up and 30 runs, in the result and in snapshots") {
+TEST_CASE("Measure: defaults to 5 warm-up calls and 30 runs, in the result and in snapshots") {
   Session session("measured", by_hand());
   int calls = 0;
   const Measurement found = takt::measure(session, "net b16", [&] { return ++calls; });
@@ -92,7 +92,7 @@ TEST_CASE("Measure: by default 5 calls to warm up and 30 runs, in the result and
   CHECK(snapshot.measurements[0]->runs.size() == 30);
 }
 
-TEST_CASE("Measure: what the function records is in no figure of the run, and recording goes on behind it") {
+TEST_CASE("Measure: data recorded by the function is excluded from the run, and recording continues afterwards") {
   Session session("measured", by_hand());
   const auto region = takt::key("inside of measure");
   const auto before = session.snapshot();
@@ -133,7 +133,7 @@ TEST_CASE("Measure: a run waits for the streams of the function's regions, and f
             .failed_waits == 12);
 }
 
-TEST_CASE("Measure: an exception goes through, nothing is kept, and the next measurement is whole") {
+TEST_CASE("Measure: an exception propagates, nothing is kept, and the next measurement is complete") {
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
   takt::ManualClock device;
@@ -149,7 +149,7 @@ TEST_CASE("Measure: an exception goes through, nothing is kept, and the next mea
   CHECK(session.snapshot().measurements.size() == 1);
 }
 
-TEST_CASE("Measure: options that cannot be are an error that names the cure") {
+TEST_CASE("Measure: invalid options are an error that names the remedy") {
   Session session("measured", by_hand());
   const auto refused = [&session](auto change) { return refusal_of(session, change); };
   CHECK(mentions(refused([](auto& options) { options.runs = 0; }), {"runs", "0", "1 to 100000"}));
@@ -166,7 +166,7 @@ TEST_CASE("Measure: options that cannot be are an error that names the cure") {
   CHECK(session.snapshot().measurements.empty());
 }
 
-TEST_CASE("Measure: one at a time, not inside of trials, and in the running Session alone") {
+TEST_CASE("Measure: one at a time, not inside trials, and only in a running Session") {
   Session session("measured", by_hand());
   std::string inside;
   const auto measure = [&] {
@@ -188,7 +188,7 @@ TEST_CASE("Measure: one at a time, not inside of trials, and in the running Sess
   CHECK(mentions(refusal_of(measure), {"Session"}));
 }
 
-TEST_CASE("Measure: of two measurements of one name the later one counts, which is said once") {
+TEST_CASE("Measure: the later of two measurements of one name counts, with one warning") {
   const support::CaughtErrors errors;
   Session session("measured", by_hand());
   takt::measure(
@@ -210,7 +210,7 @@ TEST_CASE("Measure: of two measurements of one name the later one counts, which 
   CHECK(text.find("was measured again", first + 10) == std::string::npos);
 }
 
-TEST_CASE("Measure: switched off, the function is called once and there is nothing") {
+TEST_CASE("Measure: if disabled the function is called once without a result") {
   const support::CaughtErrors errors;
   const int status = takt_test::in_child([] {
     const support::ScopedEnvironment environment({{"TAKT_DISABLE", "1"}});
@@ -222,7 +222,7 @@ TEST_CASE("Measure: switched off, the function is called once and there is nothi
   CHECK(status == 0);
 }
 
-TEST_CASE("Measure: results.csv has a line for each, which predict-check reads") {
+TEST_CASE("Measure: results.csv has one line per measurement, which predict-check reads") {
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
   const std::string path = session.run().directory + "/results.csv";
@@ -249,7 +249,7 @@ TEST_CASE("Measure: results.csv has a line for each, which predict-check reads")
   CHECK(check.costs[1].error.mape == Approx(1.0));
 }
 
-TEST_CASE("Measure: each name stands once in results.csv, blanks at its ends included") {
+TEST_CASE("Measure: each name is listed once in results.csv, with blanks at its ends") {
   const support::CaughtErrors errors;
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
@@ -265,7 +265,7 @@ TEST_CASE("Measure: each name stands once in results.csv, blanks at its ends inc
   CHECK(names == std::vector<std::string>{"net", "net ", " net", "net?"});
 }
 
-TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and command no terminal") {
+TEST_CASE("Measure: hostile names stay in one CSV line, give valid JSON, and cannot control a terminal") {
   const support::CaughtErrors errors;
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
@@ -288,7 +288,7 @@ TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and com
   CHECK(contains(errors.text(), "control characters"));
 }
 
-TEST_CASE("Measure: both files are those of all measurements at once, also behind one in the place of another") {
+TEST_CASE("Measure: both files cover all measurements, even after one was replaced") {
   const support::CaughtErrors errors;
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
@@ -308,7 +308,7 @@ TEST_CASE("Measure: both files are those of all measurements at once, also behin
   REQUIRE(session.snapshot().measurements.size() == 4);
 }
 
-TEST_CASE("Measure: results.json has each run, column by column") {
+TEST_CASE("Measure: results.json has each run by column") {
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
   takt::ManualClock device;
@@ -332,7 +332,7 @@ TEST_CASE("Measure: results.json has each run, column by column") {
   CHECK(contains(one["no_energy"], "TAKT_SAMPLE_MS"));
 }
 
-TEST_CASE("Measure: beyond 100 000 runs together those of further measurements are left out, which is told") {
+TEST_CASE("Measure: drops and reports runs of further measurements beyond 100 000 in total") {
   const support::CaughtErrors errors;
   Session session("measured", by_hand());
   takt::measure(
@@ -350,13 +350,13 @@ TEST_CASE("Measure: beyond 100 000 runs together those of further measurements a
   CHECK(found[2]->host.n == 10);
   CHECK(mentions(errors.text(), {"100000"}));
   takt::measure(
-      session, "many", [] {}, few(10));  // makes room
+      session, "many", [] {}, few(10));  // frees space
   takt::measure(
       session, "beyond", [] {}, few(10));
   CHECK(session.snapshot().measurements[2]->runs.size() == 10);
 }
 
-TEST_CASE("Measure: beyond 1 000 names there are no further ones, which is told") {
+TEST_CASE("Measure: refuses and reports names beyond 1 000") {
   const support::CaughtErrors errors;
   Session session("measured", by_hand());
   for (int each = 0; each < 1001; ++each) {
@@ -370,7 +370,7 @@ TEST_CASE("Measure: beyond 1 000 names there are no further ones, which is told"
   CHECK(session.snapshot().measurements[7]->host.n == 3);
 }
 
-TEST_CASE("Measure: the table has a line for each measurement, and what its figures rest on") {
+TEST_CASE("Measure: the table has a line for each measurement and the basis of its figures") {
   const takt_test::Scratch scratch;
   Session session("measured", with_files(scratch));
   takt::measure(
@@ -392,7 +392,7 @@ TEST_CASE("Measure: the table has a line for each measurement, and what its figu
   CHECK(contains(text, snapshot.measurements.at(0)->no_energy));
 }
 
-TEST_CASE("Measure: the golden text of measurements holds each kind of line") {
+TEST_CASE("Measure: the golden text of measurements has each kind of line") {
   takt::RunInfo run;
   run.name = "measured";
   run.id = "measured-1";

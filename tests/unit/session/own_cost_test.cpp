@@ -19,7 +19,7 @@ using takt::detail::region_cost_ns;
 using takt::detail::row_cost;
 using takt::detail::skipped_cost_ns;
 
-TEST_CASE("own cost: regions, and the rows that they are in, with their columns") {
+TEST_CASE("own cost: covers regions, and the rows that they are in, with their columns") {
   Snapshot snapshot;
   const std::uint32_t batch = takt_test::add_path(snapshot, "Batch");
   for (int call = 0; call < 1000; ++call) { snapshot.paths[batch].host.add(5); }
@@ -39,18 +39,19 @@ TEST_CASE("own cost: regions, and the rows that they are in, with their columns"
   REQUIRE(columns - rows == Approx(2000 * row_cost().column_ns).margin(2));
 }
 
-TEST_CASE("own cost: a region that is passed over counts by a cost of its own", "[timed]") {
+TEST_CASE("own cost: a skipped region has a separate cost", "[timed]") {
   Snapshot snapshot;
   snapshot.paths[takt_test::add_path(snapshot, "Sampled")].skipped = 1000;
   const auto nothing = static_cast<double>(overhead_ns(Snapshot()));
   const auto skipped = static_cast<double>(overhead_ns(snapshot)) - nothing;
   REQUIRE(skipped_cost_ns() > 0);
   REQUIRE(skipped == Approx(1000 * skipped_cost_ns()).margin(2));
-  REQUIRE(skipped_cost_ns() != region_cost_ns());  // or the line above says nothing; which is more hangs on the build
+  // Else the check above proves nothing. Which cost is higher depends on the build.
+  REQUIRE(skipped_cost_ns() != region_cost_ns());
 }
 
-// With the system's clock, too: own_cost.by_the_system_clock runs it so.
-TEST_CASE("own cost: a region costs about as much as its two readings of the clock, or more", "[timed]") {
+// Also run with the system clock, by own_cost.by_the_system_clock.
+TEST_CASE("own cost: a region costs at least about as much as its two clock readings", "[timed]") {
   const takt::detail::Clock& clock = takt::detail::process_clock();
   std::array<std::uint64_t, 101> took{};
   for (std::uint64_t& each : took) {
@@ -62,7 +63,7 @@ TEST_CASE("own cost: a region costs about as much as its two readings of the clo
   REQUIRE(region_cost_ns() > 0.7 * static_cast<double>(took[took.size() / 2]) / 100);
 }
 
-TEST_CASE("own cost: what background threads take is in it, while they run and when they have ended") {
+TEST_CASE("own cost: includes background threads, running or ended") {
   static std::atomic<bool> worked{false};
   static std::atomic<bool> stop{false};
   const std::int64_t before = takt::detail::background_cpu_ns();
@@ -77,6 +78,6 @@ TEST_CASE("own cost: what background threads take is in it, while they run and w
   REQUIRE(running > before);
   REQUIRE(overhead_ns(Snapshot()) >= running);
   stop = true;
-  // Ended or not, it has used more by now and what it has used stays.
+  // The time used grows and is kept after the thread ends.
   REQUIRE(takt_test::until([running] { return takt::detail::background_cpu_ns() > running; }, [] {}));
 }

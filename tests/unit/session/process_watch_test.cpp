@@ -43,7 +43,7 @@ struct FakeMachine {
 
 }  // namespace
 
-TEST_CASE("ProcessWatch: processor time counts from the start of the run") {
+TEST_CASE("ProcessWatch: CPU time counts from the start of the run") {
   FakeMachine machine;
   ProcessWatch watch(FakeMachine::clocks());
   watch.begin_at_cpu(4 * kWatched);
@@ -56,7 +56,7 @@ TEST_CASE("ProcessWatch: processor time counts from the start of the run") {
   REQUIRE(times.before_ns == 11);
 }
 
-TEST_CASE("ProcessWatch: a thread that comes late in a process that got no processor time was stopped with it") {
+TEST_CASE("ProcessWatch: a thread that wakes late in a process without CPU time was stopped") {
   FakeMachine machine;
   ProcessWatch watch(FakeMachine::clocks());
   const auto nap = [&watch](std::uint64_t ns, std::uint64_t cpu_ns) {
@@ -64,34 +64,34 @@ TEST_CASE("ProcessWatch: a thread that comes late in a process that got no proce
     FakeMachine::pass(ns, cpu_ns);
     watch.wakes(kWatched);
   };
-  SECTION("in time, or rung for before") {
+  SECTION("in time, or woken early") {
     nap(kWatched / 10, 0);
     nap(kWatched, 0);
     REQUIRE(watch.read().stopped_ns == 0);
   }
-  SECTION("a little late: a busy machine") {
+  SECTION("a little late, as on a busy machine") {
     nap(kWatched + ProcessWatch::kLateNs - 1, 0);
     REQUIRE(watch.read().stopped_ns == 0);
   }
-  SECTION("late, and nothing ran: twice") {
+  SECTION("late without CPU time, twice") {
     nap(4 * kWatched, kWatched / 2);
     nap(2 * kWatched, 0);
     REQUIRE(watch.read().stopped_ns == 4'000'000'000);
   }
-  SECTION("stopped in the midst of its sleep: what it wanted to sleep on is not told") {
+  SECTION("stopped during its sleep: the rest of the planned sleep is not counted") {
     watch.sleeps();
     FakeMachine::pass(kWatched / 10, 0);
     FakeMachine::pass(3 * kWatched, 0);
     watch.wakes(kWatched);
     REQUIRE(watch.read().stopped_ns == 2'100'000'000);
   }
-  SECTION("late, but the others ran") {
+  SECTION("late, but other threads ran") {
     nap(4 * kWatched, 4 * kWatched);
     REQUIRE(watch.read().stopped_ns == 0);
   }
 }
 
-TEST_CASE("ProcessWatch: a machine that sleeps is told from a process that is stopped") {
+TEST_CASE("ProcessWatch: distinguishes machine sleep from a stopped process") {
   FakeMachine machine;
   ProcessWatch watch(FakeMachine::clocks());
   watch.sleeps();
@@ -102,8 +102,7 @@ TEST_CASE("ProcessWatch: a machine that sleeps is told from a process that is st
   REQUIRE(watch.read().suspended_ns == 30'000'000'000);
 }
 
-TEST_CASE(
-    "ProcessWatch: what the thread waited for a processor counts from the start of the run, and stays when it ends") {
+TEST_CASE("ProcessWatch: the thread's wait for a CPU counts from the start of the run and is kept after its end") {
   FakeMachine machine;
   const ProcessWatch watch(FakeMachine::clocks());
   REQUIRE(watch.read().waited_ns == 0);
@@ -113,14 +112,14 @@ TEST_CASE(
   REQUIRE(watch.read().waited_ns == 300);
 }
 
-TEST_CASE("ProcessWatch: a system that does not tell what threads wait for") {
+TEST_CASE("ProcessWatch: handles a system without data on waiting threads") {
   FakeMachine machine;
   FakeMachine::end_thread();
   const ProcessWatch watch(FakeMachine::clocks());
   REQUIRE_FALSE(watch.read().waited_ns);
 }
 
-TEST_CASE("ProcessWatch: the clocks of this machine") {
+TEST_CASE("ProcessWatch: reads the clocks of this machine") {
   const ProcessWatch watch;
   const ProcessTimes times = watch.read();
   REQUIRE(times.cpu_ns > 0);

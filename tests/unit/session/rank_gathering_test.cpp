@@ -28,11 +28,11 @@ using Ranks = std::vector<std::uint32_t>;
 
 namespace {
 
-// Far longer than what a busy machine is late by, where all come; short, where some do not.
+// Far longer than any delay on a busy machine, for cases in which all ranks arrive; short for the others.
 constexpr milliseconds kLong(60'000);
 constexpr milliseconds kShort(1'000);
 
-/// What is under way between threads that stand for ranks.
+/// Messages in flight between threads that represent ranks.
 struct Post {
   struct Letter {
     int from;
@@ -79,19 +79,19 @@ GatheredRanks part_of(int rank) {
 
 constexpr std::int64_t kDay = std::int64_t{24} * 3600 * 1'000'000'000;
 
-/// Of threads, each as many days ahead as its number.
+/// Returns a thread's clock, ahead by as many days as its number.
 std::int64_t clock_of(int rank) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() + rank * kDay;
 }
 
 struct Outcome {
-  std::vector<int> done;  // by rank: -1: did not come
+  std::vector<int> done;  // by rank; -1: did not arrive
   std::vector<std::optional<takt::ClockReading>> readings;
   GatheredRanks of_rank_0;
 };
 
-/// All ranks but the absent ones gather.
+/// Runs the gathering on all ranks except the absent ones.
 Outcome gather(int size, const Ranks& absent, milliseconds timeout, Post& post) {
   Outcome outcome;
   outcome.done.assign(static_cast<std::size_t>(size), -1);
@@ -113,7 +113,7 @@ Outcome gather(int size, const Ranks& absent, milliseconds timeout, Post& post) 
 
 }  // namespace
 
-TEST_CASE("Rank gathering: all parts come to rank 0") {
+TEST_CASE("Rank gathering: all parts reach rank 0") {
   for (const int size : {1, 2, 3, 5, 7, 16}) {
     Post post;
     const Outcome outcome = gather(size, {}, kLong, post);
@@ -124,7 +124,7 @@ TEST_CASE("Rank gathering: all parts come to rank 0") {
   }
 }
 
-TEST_CASE("Rank gathering: each rank learns how its clock stands to that of its parent") {
+TEST_CASE("Rank gathering: each rank learns its clock offset to its parent") {
   Post post;
   const Outcome outcome = gather(16, {}, kLong, post);
   CHECK_FALSE(outcome.readings[0]);
@@ -139,14 +139,14 @@ TEST_CASE("Rank gathering: each rank learns how its clock stands to that of its 
   }
 }
 
-TEST_CASE("Rank gathering: those below a rank that does not come are not missing", "[timed]") {
+TEST_CASE("Rank gathering: ranks below an absent rank are not missing", "[timed]") {
   // 4 is the parent of 5 and 6, which is that of 7; 8 and 12 are a parent and its child.
   const Ranks absent = GENERATE(Ranks{3}, Ranks{4}, Ranks{6}, Ranks{8, 12}, Ranks{1, 2, 4, 8});
   Post post;
   const Outcome outcome = gather(16, absent, kShort, post);
   CHECK(takt::detail::missing_from(outcome.of_rank_0, 16) == absent);
   const bool is_orphan = std::count(absent.begin(), absent.end(), 4U) != 0;
-  CHECK(outcome.readings[5]->rank == (is_orphan ? 0U : 4U));  // whoever took its part
+  CHECK(outcome.readings[5]->rank == (is_orphan ? 0U : 4U));  // the rank that took its part
   CHECK(outcome.done[0] == 0);
   for (std::size_t rank = 1; rank < 16; ++rank) {
     const bool is_absent = std::count(absent.begin(), absent.end(), rank) != 0;
@@ -154,13 +154,13 @@ TEST_CASE("Rank gathering: those below a rank that does not come are not missing
   }
 }
 
-TEST_CASE("Rank gathering: where rank 0 does not come nobody's part is taken, and all go on", "[timed]") {
+TEST_CASE("Rank gathering: if rank 0 is absent no part is taken and all continue", "[timed]") {
   Post post;
   const Outcome outcome = gather(3, {0}, kShort, post);
   CHECK(outcome.done == std::vector<int>{-1, 0, 0});
 }
 
-TEST_CASE("Rank gathering: a part that cannot be read is left out", "[timed]") {
+TEST_CASE("Rank gathering: excludes an unreadable part", "[timed]") {
   Post post;
   RankThread liar(post, 1, 2);
   liar.send(0, RankMessage::sign, "");
@@ -170,7 +170,7 @@ TEST_CASE("Rank gathering: a part that cannot be read is left out", "[timed]") {
   CHECK(outcome.done[0] == 0);
 }
 
-TEST_CASE("Rank gathering: a part beyond the bound is not sent, which says so") {
+TEST_CASE("Rank gathering: a part beyond the limit is replaced by a note") {
   Post post;
   RankThread messages(post, 1, 2);
   RankGathering gathering(
@@ -180,9 +180,9 @@ TEST_CASE("Rank gathering: a part beyond the bound is not sent, which says so") 
                      [](const Post::Letter& each) { return each.about == RankMessage::part; }));
 }
 
-TEST_CASE("Rank gathering: a rank that answered no sign of late is not taken for one that is there", "[timed]") {
+TEST_CASE("Rank gathering: a rank that stops sending heartbeats is not treated as present", "[timed]") {
   Post post;
-  RankThread parent(post, 2, 4);  // answers once, and is gone
+  RankThread parent(post, 2, 4);  // answers once, then exits
   parent.send(3, RankMessage::answer, std::string(8, '\0'));
   const Outcome outcome = gather(4, {2}, kShort, post);
   CHECK(outcome.done == std::vector<int>{0, 1, -1, 1});
@@ -190,7 +190,7 @@ TEST_CASE("Rank gathering: a rank that answered no sign of late is not taken for
   CHECK(outcome.readings[3]->rank == 0);
 }
 
-TEST_CASE("Rank gathering: a Session with other options than those of takt::mpi keeps nothing for the job") {
+TEST_CASE("Rank gathering: a Session with options other than those of takt::mpi keeps nothing for the job") {
   takt::SessionOptions options;
   takt::detail::apply({1, 2, 1, "job"}, options);
   CHECK(takt::detail::rank_in_job(options).compared_values > 0);

@@ -63,7 +63,7 @@ RunInfo identify(Variables variables, const SessionOptions& options = SessionOpt
   return identify_run("digits", options);
 }
 
-/// "<rank> of <world size>, local <local rank>, from <source>"
+/// Returns "<rank> of <world size>, local <local rank>, from <source>".
 std::string describe(const RunInfo& run) {
   return std::to_string(run.rank) + " of " + std::to_string(run.world_size) + ", local " +
          std::to_string(run.local_rank) + ", from " + run.rank_source;
@@ -111,7 +111,7 @@ TEST_CASE("without a launcher a run is one process") {
   CHECK(caught.text().empty());
 }
 
-TEST_CASE("each launcher's variables are understood") {
+TEST_CASE("each launcher's variables are recognized") {
   const CaughtErrors caught;
   CHECK(rank_of({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}}) == "3 of 8, local 1, from RANK, WORLD_SIZE");
   CHECK(rank_of({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}) ==
@@ -129,7 +129,7 @@ TEST_CASE("each launcher's variables are understood") {
   CHECK(caught.text().empty());
 }
 
-TEST_CASE("what is nearer to the process wins") {
+TEST_CASE("the launcher nearest to the process wins") {
   const std::vector<std::pair<const char*, const char*>> order = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                                                   {"PMIX_RANK", "SLURM_NTASKS"},
                                                                   {"PMI_RANK", "PMI_SIZE"},
@@ -158,7 +158,7 @@ TEST_CASE("what is nearer to the process wins") {
   CHECK(identify_run("digits", SessionOptions()).rank_source == "default");
 }
 
-TEST_CASE("a rank can be had without a run, and then nobody is told that the run has no name") {
+TEST_CASE("a rank can be read without a run, without a warning about the missing run name") {
   const ScopedEnvironment environment({{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}});
   const CaughtErrors caught;
   CHECK(identify_rank(SessionOptions()) == 3);
@@ -169,18 +169,18 @@ TEST_CASE("a rank can be had without a run, and then nobody is told that the run
   CHECK(caught.text().empty());
 }
 
-TEST_CASE("RANK alone is not torchrun's") {
+TEST_CASE("RANK alone does not count as torchrun") {
   CHECK(rank_of({{"RANK", "captain"}}) == "0 of 1, local 0, from default");
   CHECK(run_identity_complaints({{"RANK", "captain"}, {"WORLD_SIZE", "huge"}}).empty());
   CHECK(run_identity_complaints({{"RANK", "3"}}).empty());
 }
 
-TEST_CASE("RANK, WORLD_SIZE and MASTER_ADDR are all that torch.distributed asks for") {
+TEST_CASE("RANK, WORLD_SIZE and MASTER_ADDR suffice for torch.distributed") {
   const Variables variables = {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "node0"}};
   CHECK(rank_of(variables) == "3 of 8, local 0, from RANK, WORLD_SIZE");
 }
 
-TEST_CASE("a launcher's variables without its rank are passed over, which is told with what is missing") {
+TEST_CASE("a launcher without its rank variable is skipped, with a warning that names the missing one") {
   const auto reported = [](const Variables& variables, const std::string& found, const std::string& missing) {
     CHECK(rank_of(variables) == "0 of 1, local 0, from default");
     CHECK(mentions(run_identity_complaints(variables), {found, "without " + missing, "TAKT_RANK"}));
@@ -192,7 +192,7 @@ TEST_CASE("a launcher's variables without its rank are passed over, which is tol
   reported({{"PMI_LOCAL_RANK", "1"}}, "PMI_LOCAL_RANK", "PMI_RANK");
 }
 
-TEST_CASE("rank and world size may come from two places") {
+TEST_CASE("rank and world size may have different sources") {
   SessionOptions rank;
   rank.rank = 2;
   CHECK(rank_of({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "1"}}, rank) ==
@@ -203,18 +203,18 @@ TEST_CASE("rank and world size may come from two places") {
         "5 of 16, local 0, from PMIX_RANK, TAKT_WORLD_SIZE or SessionOptions::world_size");
   CHECK(rank_of({{"PMIX_RANK", "5"}, {"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "1"}}) ==
         "5 of 8, local 1, from PMIX_RANK, SLURM_NTASKS");
-  // A launcher that counts something else does not know this rank's world.
+  // A launcher that counts differently does not know this rank's world size.
   CHECK(rank_of({{"PMIX_RANK", "5"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "1"}}) ==
         "5 of 6, local 0, from PMIX_RANK");
 }
 
-TEST_CASE("a world size without a rank is told of") {
+TEST_CASE("a world size without a rank is reported") {
   SessionOptions size;
   size.world_size = 4;
   CHECK(mentions(run_identity_complaints({}, size), {"4", "rank 0", "TAKT_RANK"}));
 }
 
-TEST_CASE("garbage from a launcher is reported and the next one asked") {
+TEST_CASE("invalid launcher values are reported and the next launcher is used") {
   const Variables variables = {{"OMPI_COMM_WORLD_RANK", "-3"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"SLURM_PROCID", "1"},
                                {"SLURM_NTASKS", "2"},          {"SLURM_JOB_ID", "77"},        {"SLURM_STEP_ID", "0"}};
   CHECK(rank_of(variables) == "1 of 2, local 0, from SLURM_PROCID, SLURM_NTASKS");
@@ -224,7 +224,7 @@ TEST_CASE("garbage from a launcher is reported and the next one asked") {
   }
 }
 
-TEST_CASE("a world size that is no number is repaired from the rank") {
+TEST_CASE("an invalid world size is replaced by one derived from the rank") {
   const Variables variables = {{"PMI_RANK", "2"}, {"PMI_SIZE", "many"}, {"PMIX_NAMESPACE", "a"}};
   CHECK(rank_of(variables) == "2 of 3, local 0, from PMI_RANK");
   const std::string reported = run_identity_complaints(variables);
@@ -232,7 +232,7 @@ TEST_CASE("a world size that is no number is repaired from the rank") {
   CHECK(line_mentions(reported, {"PMI_RANK=2", "3 ranks", "TAKT_WORLD_SIZE"}));
 }
 
-TEST_CASE("a rank beyond the world size is kept and the world counted larger") {
+TEST_CASE("a rank beyond the world size is kept and the world size increased") {
   const Variables variables = {{"PMI_RANK", "8"}, {"PMI_SIZE", "8"}, {"PMIX_NAMESPACE", "a"}};
   CHECK(rank_of(variables) == "8 of 9, local 0, from PMI_RANK, PMI_SIZE");
   CHECK(mentions(run_identity_complaints(variables), {"PMI_RANK=8", "PMI_SIZE=8", "9 ranks", "TAKT_WORLD_SIZE"}));
@@ -242,7 +242,7 @@ TEST_CASE("a rank beyond the world size is kept and the world counted larger") {
   CHECK(identify({}, options).world_size == 2147483647);
 }
 
-TEST_CASE("options that cannot be are reported and left out") {
+TEST_CASE("invalid options are reported and ignored") {
   SessionOptions options;
   options.rank = GENERATE(-7, -1);
   options.world_size = 0;
@@ -264,7 +264,7 @@ TEST_CASE("the shell of a Slurm batch script is one process") {
       "1 of 4, local 0, from SLURM_PROCID, SLURM_STEP_NUM_TASKS");
 }
 
-TEST_CASE("a launcher a node under srun is no conflict") {
+TEST_CASE("one launcher per node under srun is no conflict") {
   CHECK(run_identity_complaints({{"RANK", "11"},
                                  {"WORLD_SIZE", "16"},
                                  {"LOCAL_RANK", "3"},
@@ -273,7 +273,7 @@ TEST_CASE("a launcher a node under srun is no conflict") {
                                  {"SLURM_PROCID", "1"},
                                  {"SLURM_NTASKS", "2"}})
             .empty());
-  // torchrun numbers its nodes as they arrive, so with one process a node its ranks need not be Slurm's.
+  // torchrun numbers nodes by arrival, so with one process per node its ranks may differ from Slurm's.
   CHECK(run_identity_complaints({{"RANK", "1"},
                                  {"WORLD_SIZE", "2"},
                                  {"LOCAL_RANK", "0"},
@@ -285,7 +285,7 @@ TEST_CASE("a launcher a node under srun is no conflict") {
             .empty());
 }
 
-TEST_CASE("launchers that cannot both be right are reported once") {
+TEST_CASE("contradictory launchers are reported once") {
   const Variables stale = {{"RANK", "0"},
                            {"WORLD_SIZE", "1"},
                            {"LOCAL_RANK", "0"},
@@ -314,7 +314,7 @@ TEST_CASE("launchers that cannot both be right are reported once") {
             .empty());  // no rank at all
 }
 
-TEST_CASE("whoever sets rank and world size is not told of conflicts") {
+TEST_CASE("setting rank and world size disables conflict warnings") {
   SessionOptions options;
   options.rank = 0;
   options.world_size = 1;
@@ -341,7 +341,7 @@ TEST_CASE("the attempt is the restart count of the launcher") {
 
 // ---- run id ----
 
-TEST_CASE("the run id comes from what names the job, in this order") {
+TEST_CASE("the run id is derived from the first name found for the job, in this order") {
   ScopedEnvironment environment({{"TORCHELASTIC_RUN_ID", "job-7"},
                                  {"SLURM_JOB_ID", "77"},
                                  {"SLURM_STEP_ID", "3"},
@@ -369,12 +369,12 @@ TEST_CASE("the run id comes from what names the job, in this order") {
   }
 }
 
-TEST_CASE("torchrun's none is no id") {
+TEST_CASE("torchrun's id none is ignored") {
   CHECK(identify({{"TORCHELASTIC_RUN_ID", "none"}, {"SLURM_JOB_ID", "77"}, {"SLURM_STEP_ID", "3"}}).id ==
         "digits-slurm-77.3");
 }
 
-TEST_CASE("of one process the number of a batch job is no id, as its shell may start many") {
+TEST_CASE("a single process ignores a batch job's number, because its shell may start several") {
   for (const auto& [variable, begin] : std::vector<std::pair<const char*, std::string>>{
            {"SLURM_JOB_ID", "digits-slurm-77-"}, {"PBS_JOBID", "digits-pbs-77-"}, {"LSB_JOBID", "digits-lsf-77-"}}) {
     const std::string id = identify({{variable, "77"}}).id;
@@ -384,7 +384,7 @@ TEST_CASE("of one process the number of a batch job is no id, as its shell may s
   }
 }
 
-TEST_CASE("under mpirun the Slurm step is left out, as not all ranks run in it") {
+TEST_CASE("under mpirun the Slurm step is ignored, because ranks may run in different steps") {
   CHECK(identify({{"SLURM_JOB_ID", "77"},
                   {"SLURM_STEP_ID", "0"},
                   {"OMPI_COMM_WORLD_RANK", "1"},
@@ -405,7 +405,7 @@ TEST_CASE("one process without a job is named by time and 64 random bits") {
   CHECK(identify({}).id != identify({}).id);
 }
 
-TEST_CASE("ranks on one node share their parent, runs of two parents do not share an id") {
+TEST_CASE("ranks on one node share their parent's id, and runs of two parents have different ids") {
   const Variables variables = {{"RANK", "0"},
                                {"WORLD_SIZE", "2"},
                                {"LOCAL_RANK", "0"},
@@ -421,7 +421,7 @@ TEST_CASE("ranks on one node share their parent, runs of two parents do not shar
   CHECK(caught.text().empty());
 }
 
-TEST_CASE("ranks on several nodes share where they meet, which is told by rank 0") {
+TEST_CASE("ranks on several nodes derive the id from their rendezvous, with a warning on rank 0") {
   SessionOptions options;
   const Variables rank0 = {{"RANK", "0"},
                            {"WORLD_SIZE", "4"},
@@ -441,7 +441,7 @@ TEST_CASE("ranks on several nodes share where they meet, which is told by rank 0
   CHECK(run_identity_complaints(rank3).empty());
 }
 
-TEST_CASE("ranks of a launcher that names no job share their parent") {
+TEST_CASE("ranks of a launcher without a job name share their parent's id") {
   const Variables variables = {{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}};
   CHECK(identify(variables).id.rfind("digits-p" + std::to_string(::getppid()), 0) == 0);
   CHECK(mentions(run_identity_complaints(variables), {"TAKT_RUN_ID"}));
@@ -449,7 +449,7 @@ TEST_CASE("ranks of a launcher that names no job share their parent") {
 
 // ---- names ----
 
-TEST_CASE("a path component is safe, and a safe one stays as it is") {
+TEST_CASE("a path component is made safe, and a safe one is unchanged") {
   CHECK(path_component("digits", 48) == "digits");
   CHECK(path_component("ResNet-50_v1.5", 48) == "ResNet-50_v1.5");
   CHECK(path_component("a__b", 48) == "a__b");
@@ -465,7 +465,7 @@ TEST_CASE("a path component is safe, and a safe one stays as it is") {
                        48) == "gr_e");
 }
 
-TEST_CASE("a long name is cut, and two that begin alike stay apart") {
+TEST_CASE("long names with the same start are cut but stay distinct") {
   const std::string a = path_component(std::string(10'000, 'x') + "a", 120);
   const std::string b = path_component(std::string(10'000, 'x') + "b", 120);
   CHECK(a.size() == 120);
@@ -496,7 +496,7 @@ TEST_CASE("hostile names and run ids give safe run ids") {
 
 // ---- directories ----
 
-TEST_CASE("eight ranks of torchrun share a run id and have directories of their own") {
+TEST_CASE("eight ranks of torchrun share a run id and have separate directories") {
   const TemporaryDirectory directory;
   ScopedEnvironment environment({{"WORLD_SIZE", "8"},
                                  {"LOCAL_WORLD_SIZE", "8"},
@@ -528,7 +528,7 @@ TEST_CASE("eight ranks of torchrun share a run id and have directories of their 
   CHECK(runs.size() == 1);
 }
 
-TEST_CASE("two processes that claim one rank get directories of their own") {
+TEST_CASE("two processes that claim the same rank get separate directories") {
   const TemporaryDirectory directory;
   SessionOptions options;
   options.directory = directory.path();
@@ -550,7 +550,7 @@ TEST_CASE("two processes that claim one rank get directories of their own") {
   CHECK(directories == std::set<std::string>{first, first + "-1", first + "-2", first + "-3"});
 }
 
-TEST_CASE("a run directory is for its owner alone, whatever the umask") {
+TEST_CASE("a run directory is accessible only to its owner under any umask") {
   const TemporaryDirectory directory;
   SessionOptions options;
   options.directory = directory.path() + "/new/takt-runs";
@@ -582,7 +582,7 @@ TEST_CASE("a symbolic link planted as run directory is refused") {
   CHECK(fs::is_empty(target));
 }
 
-TEST_CASE("a symbolic link planted as the directory of a rank is passed by") {
+TEST_CASE("a symbolic link planted as the directory of a rank is skipped") {
   const TemporaryDirectory directory;
   const std::string target = directory.path() + "/elsewhere";
   fs::create_directory(target);
@@ -598,7 +598,7 @@ TEST_CASE("a symbolic link planted as the directory of a rank is passed by") {
   CHECK(fs::is_empty(target));
 }
 
-TEST_CASE("a run id that is no path component cannot leave the directory for runs") {
+TEST_CASE("a run id with path separators cannot leave the directory for runs") {
   const TemporaryDirectory directory;
   SessionOptions options;
   options.directory = directory.path() + "/runs";
@@ -611,7 +611,7 @@ TEST_CASE("a run id that is no path component cannot leave the directory for run
   }
 }
 
-TEST_CASE("the path of a run directory holds when the program changes its own directory") {
+TEST_CASE("the path of a run directory stays valid when the program changes its working directory") {
   const TemporaryDirectory directory;
   const fs::path before = fs::current_path();
   fs::current_path(directory.path());
@@ -622,7 +622,7 @@ TEST_CASE("the path of a run directory holds when the program changes its own di
   CHECK(fs::is_directory(path));
 }
 
-TEST_CASE("a directory that cannot be made is explained") {
+TEST_CASE("a failure to create a directory is explained") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() + "/file") << "in the way";
   RunInfo run;
@@ -637,7 +637,7 @@ TEST_CASE("a directory that cannot be made is explained") {
   }
 }
 
-TEST_CASE("a directory full of namesakes is given up on") {
+TEST_CASE("creation stops after too many directories of the same name") {
   const TemporaryDirectory directory;
   SessionOptions options;
   options.directory = directory.path();

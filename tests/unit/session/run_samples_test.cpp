@@ -66,7 +66,7 @@ struct SampledRun {
     return sources;
   }
   void begin(int ms = 100) { samples.start_by_hand(plan(ms), sources()); }
-  /// So many samples, `step` apart as told by `uneven`.
+  /// Takes `count` samples, at intervals from `uneven`.
   template <class Uneven>
   void sample(int count, Uneven uneven) {
     for (int tick = 0; tick < count; ++tick) {
@@ -74,13 +74,13 @@ struct SampledRun {
       seconds += uneven(tick);
     }
   }
-  /// What is collected, once.
+  /// Collects the data once.
   void collect(bool last = false) {
     samples.keep(drained, last);
     all.insert(all.end(), drained.samples.begin(), drained.samples.end());
     drained = Drained();
   }
-  /// Steps without a break from `begin` to `end`.
+  /// Adds steps without gaps from `begin` to `end`.
   void add_steps(double begin, double end, double length) {
     for (double at = begin; at + length <= end + 1e-9; at += length) {
       Row row;
@@ -103,7 +103,7 @@ double uneven(int tick) { return tick % 9 == 0 ? 0.31 : 0.06 + (tick * 29 % 70) 
 
 }  // namespace
 
-TEST_CASE("Run samples: energy of a known curve within a hundredth, by counter and by power", "[sample]") {
+TEST_CASE("Run samples: energy of a known curve is within 1 %, by counter and by power", "[sample]") {
   SampledRun run;
   nvmlDevice_st& counts = run.nvml.add_gpu();
   nvmlDevice_st& does_not = run.nvml.add_gpu();
@@ -129,13 +129,13 @@ TEST_CASE("Run samples: energy of a known curve within a hundredth, by counter a
   CHECK(run.all.back().sequence == 799);
 }
 
-TEST_CASE("Run samples: joules of a step and an item, collected a second at a time", "[sample]") {
+TEST_CASE("Run samples: energy per step and item, collected every second", "[sample]") {
   SampledRun run;
   nvmlDevice_st& gpu = run.nvml.add_gpu();
   gpu.watts = 300;
   gpu.swing = 200;
   gpu.period_s = 0.93;
-  gpu.counter_period_s = 0.1;  // as the counters of most GPUs
+  gpu.counter_period_s = 0.1;  // as on most GPUs
   run.begin(20);
   constexpr double kStep = 0.007;
   double stepped = 0.5;
@@ -157,7 +157,7 @@ TEST_CASE("Run samples: joules of a step and an item, collected a second at a ti
   CHECK(steps.error_joules < 0.02 * steps.joules);
 }
 
-TEST_CASE("Run samples: long Batches have energy each, and with spans every long region has", "[sample]") {
+TEST_CASE("Run samples: each long Batch has its energy, and with spans each long region", "[sample]") {
   for (const bool traced : {false, true}) {
     SampledRun run;
     run.nvml.add_gpu().watts = 100;
@@ -171,7 +171,7 @@ TEST_CASE("Run samples: long Batches have energy each, and with spans every long
     span.begin_ns = 2'000'000'000;
     span.duration_ns = 3'000'000'000;
     run.drained.spans.push_back(span);
-    span.stream = 0;  // of a device: its time is not the host's
+    span.stream = 0;  // on a device: its time is not the host's
     run.drained.spans.push_back(span);
     run.collect(true);
     const Snapshot reported = run.reported();
@@ -187,7 +187,7 @@ TEST_CASE("Run samples: long Batches have energy each, and with spans every long
   }
 }
 
-TEST_CASE("Run samples: a GPU that is lost is told once, others go on, and nothing waits for it", "[sample]") {
+TEST_CASE("Run samples: a lost GPU is reported once, others continue, and nothing waits for it", "[sample]") {
   SampledRun run;
   run.nvml.add_gpu();
   run.nvml.add_gpu();
@@ -211,18 +211,18 @@ TEST_CASE("Run samples: a GPU that is lost is told once, others go on, and nothi
   CHECK(reported.step_energies[0].steps == 10);
 }
 
-TEST_CASE("Run samples: what nobody collects is dropped and counted", "[sample]") {
+TEST_CASE("Run samples: drops and counts samples that are not collected", "[sample]") {
   SampledRun run;
   run.nvml.add_gpu();
   run.begin();
-  run.sample(9000, [](int) { return 0.1; });  // 8 192 fit in the mebibyte
+  run.sample(9000, [](int) { return 0.1; });  // 8,192 fit into one MiB
   run.collect();
   const Snapshot reported = run.reported();
   CHECK(takt_test::losses_of(reported, "samples_dropped") == 9000 - 8192);
   CHECK(run.all.size() == 8192);
 }
 
-TEST_CASE("Run samples: a window between two times, before anything is collected", "[sample]") {
+TEST_CASE("Run samples: gives a window between two times before any collection", "[sample]") {
   SampledRun run;
   run.nvml.add_gpu().watts = 200;
   run.begin();
@@ -234,14 +234,14 @@ TEST_CASE("Run samples: a window between two times, before anything is collected
   CHECK(windows[0].figures.samples == 20);
   CHECK(windows[0].figures.figures_of(Quantity::clock)->min == 1980);
   CHECK_FALSE(run.samples.between(4'000'000'000, 5'500'000'000).at(0).has_energy);
-  // Exporters get each sample all the same.
+  // Exporters still get each sample.
   run.collect();
   CHECK(run.all.size() == 50);
   run.collect();
   CHECK(run.all.size() == 50);
 }
 
-TEST_CASE("Run samples: bounds of the period, and nothing without a start", "[sample]") {
+TEST_CASE("Run samples: limits the period, and samples nothing before the start", "[sample]") {
   SampledRun run;
   run.nvml.add_gpu();
   Drained drained;
@@ -251,16 +251,16 @@ TEST_CASE("Run samples: bounds of the period, and nothing without a start", "[sa
   CHECK(run.reported().sensors.empty());
   run.begin(1);
   run.samples.tick();
-  CHECK(run.reported().sensors.empty());  // nobody has collected it
+  CHECK(run.reported().sensors.empty());  // not collected yet
   run.collect();
   CHECK(run.reported().sensors.at(0).interval_ns == 10'000'000);
 }
 
-TEST_CASE("Run samples: a driver that hangs holds up neither a collection nor the end", "[sample][timed]") {
+TEST_CASE("Run samples: a hanging driver delays neither a collection nor the end", "[sample][timed]") {
   std::mutex mutex;
   std::condition_variable changed;
   bool hangs = false;
-  // Not destroyed: its thread is left behind, as in a Session.
+  // Not destroyed: its thread is left running, as in a Session.
   auto& run = *new SampledRun;
   run.nvml.add_gpu();
   run.nvml.in_question = [&] {
@@ -284,11 +284,11 @@ TEST_CASE("Run samples: a driver that hangs holds up neither a collection nor th
     hangs = false;
     changed.notify_all();
   }
-  // What the thread waits on is of this function.
+  // The thread waits on a local variable of this function.
   run.samples.stop(std::chrono::steady_clock::now() + takt_test::kTimeout);
 }
 
-TEST_CASE("Session: it samples the process, and its end is in it", "[sample][timed]") {
+TEST_CASE("Session: samples the process, including a last sample at its end", "[sample][timed]") {
   takt::SessionOptions options;
   options.files = options.table = false;
   options.sample_period = std::chrono::milliseconds(10);
@@ -307,14 +307,14 @@ TEST_CASE("Session: it samples the process, and its end is in it", "[sample][tim
   CHECK(process->last_ns >= before_end);
   CHECK(process->figures_of(Quantity::cpu_time)->change > 0);
   CHECK(process->figures_of(Quantity::memory)->max > 1'000'000);
-  // Whatever this machine lacks is told.
+  // Sensors that this machine lacks are reported.
   CHECK(last.sensors.size() + last.unsampled.size() >= 4);
   const std::vector<Sample> samples = memory.samples();
-  // Those before the exporter was there it is not shown; of the others all.
+  // An exporter misses samples from before it was added, and gets all later ones.
   for (std::size_t at = 0; at < samples.size(); ++at) { CHECK(samples[at].sequence == samples[0].sequence + at); }
 }
 
-TEST_CASE("Session: without threads nothing is sampled, and that is told", "[sample]") {
+TEST_CASE("Session: without threads it samples nothing and reports that", "[sample]") {
   const support::CaughtErrors errors;
   takt::SessionOptions options = takt_test::by_hand();
   options.sample_period = std::chrono::milliseconds(100);

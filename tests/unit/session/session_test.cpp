@@ -53,7 +53,7 @@ using takt_test::rows_of;
 
 constexpr takt::Key Load{"Load", takt::Kind::io};
 
-/// One step below `top`, so that tests of one process do not meet in one series.
+/// Runs one step below `top`, so that tests in one process use separate series.
 void step_below(const char* top, std::int64_t items = 0) {
   const Scope outer(takt::key(top));
   Scope batch(takt::Batch);
@@ -68,7 +68,7 @@ std::vector<std::int64_t> steps_of(const std::vector<Row>& rows) {
   return steps;
 }
 
-/// What one call of Session::print() wrote to the standard output.
+/// Returns the output of one call of Session::print().
 std::string printed_by(Session& session) {
   const takt_test::Scratch scratch;
   std::fflush(stdout);
@@ -85,7 +85,7 @@ std::string printed_by(Session& session) {
 
 }  // namespace
 
-TEST_CASE("Session: poll() shows exporters one row a step, and each row once") {
+TEST_CASE("Session: poll() exports one row per step, each once") {
   Session session("poll", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -113,7 +113,7 @@ TEST_CASE("Session: poll() shows exporters one row a step, and each row once") {
   REQUIRE(calls_of(memory.last(), "poll/Batch") == 2);
 }
 
-TEST_CASE("Session: for how long the constructor and close() held up the program is part of its own cost") {
+TEST_CASE("Session: its own cost includes blocking in the constructor and in close()") {
   const auto now_ns = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
   const std::int64_t before = now_ns();
   Session session("blocked", by_hand());
@@ -122,7 +122,7 @@ TEST_CASE("Session: for how long the constructor and close() held up the program
   CHECK(first.process.blocked_ns > 0);
   CHECK(first.process.blocked_ns <= opened - before);
   CHECK(first.overhead_ns >= first.process.blocked_ns);
-  CHECK(session.snapshot().process.blocked_ns == first.process.blocked_ns);  // what the program does is no blocking
+  CHECK(session.snapshot().process.blocked_ns == first.process.blocked_ns);  // work of the program is not blocking
   const MemoryExporter memory;
   session.add(memory);
   const std::int64_t added = now_ns();
@@ -134,7 +134,7 @@ TEST_CASE("Session: for how long the constructor and close() held up the program
   CHECK(memory.last().process.blocked_ns <= (added - before) + (now_ns() - closing));
 }
 
-TEST_CASE("Session: params and tags come with every snapshot, the later value winning") {
+TEST_CASE("Session: params and tags are in every snapshot, and later values win") {
   Session session("params", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -154,7 +154,7 @@ TEST_CASE("Session: params and tags come with every snapshot, the later value wi
   REQUIRE(memory.last().tags == std::map<std::string, std::string>{{"git", "4e593bb"}});
 }
 
-TEST_CASE("Session: the rank that it was given in code is the process's while it is there") {
+TEST_CASE("Session: a rank set in code is that of the process during the Session") {
   const int before = takt::detail::this_rank();
   SessionOptions options = by_hand();
   options.rank = before + 7;
@@ -166,8 +166,8 @@ TEST_CASE("Session: the rank that it was given in code is the process's while it
   CHECK(takt::detail::this_rank() == before);
 }
 
-TEST_CASE("Session: where nothing was recorded before it, the run begins with it") {
-  REQUIRE(takt::enabled());  // the process's clock goes from here on
+TEST_CASE("Session: the run starts with it if nothing was recorded before") {
+  REQUIRE(takt::enabled());  // starts the process's clock
   const std::uint64_t begin_ns = takt::detail::process_clock().now_ns();
   Session session("nothing before", by_hand());
   const Snapshot first = session.snapshot();
@@ -175,7 +175,7 @@ TEST_CASE("Session: where nothing was recorded before it, the run begins with it
   REQUIRE(first.wall_ns <= static_cast<std::int64_t>(takt::detail::process_clock().now_ns() - begin_ns));
 }
 
-TEST_CASE("Session: what was recorded before it is adopted") {
+TEST_CASE("Session: adopts data recorded before it") {
   step_below("before");
   std::thread([] { step_below("before"); }).join();
   Session session("before", by_hand());
@@ -194,7 +194,7 @@ TEST_CASE("Session: the first Batches of a path are warm-up, as many as the opti
   const MemoryExporter memory;
   session.add(memory);
   for (int step = 0; step < 5; ++step) { step_below("warmup"); }
-  std::thread([] { step_below("warmup"); }).join();  // a thread that begins later, too
+  std::thread([] { step_below("warmup"); }).join();  // also on a thread that starts later
   session.poll();
   std::map<std::uint32_t, std::vector<bool>> warmup;  // by series
   for (const Row& row : rows_of(memory, "warmup/Batch")) { warmup[row.series].push_back(row.warmup); }
@@ -207,7 +207,7 @@ TEST_CASE("Session: the first Batches of a path are warm-up, as many as the opti
   REQUIRE(load.host.warmup_n() == 4);
 }
 
-TEST_CASE("Session: step() numbers the Batch that is open, or else the next one") {
+TEST_CASE("Session: step() numbers the open Batch, or else the next one") {
   Session session("step", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -228,7 +228,7 @@ TEST_CASE("Session: step() numbers the Batch that is open, or else the next one"
   REQUIRE(steps_of(rows_of(memory, "step/Batch")) == std::vector<std::int64_t>{100, 101, 200, 300, 301, -7});
 }
 
-TEST_CASE("Session: step() between two Batch paths numbers the one that comes next") {
+TEST_CASE("Session: step() between two Batch paths numbers the next one") {
   Session session("step_paths", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -241,11 +241,11 @@ TEST_CASE("Session: step() between two Batch paths numbers the one that comes ne
   REQUIRE(steps_of(rows_of(memory, "training/Batch")) == std::vector<std::int64_t>{0, 1});
 }
 
-TEST_CASE("Session: a metric has the step of the Batch that is open, else of the one that ended last") {
+TEST_CASE("Session: a metric has the step of the open Batch, else of the last ended one") {
   Session session("metric_step", by_hand());
   const MemoryExporter memory;
   session.add(memory);
-  // On a thread of its own: one that has made steps in other tests has a last one.
+  // On a separate thread, because one with steps from other tests has a last step.
   std::thread([&session] {
     session.metric("before any Batch", 1);
     {
@@ -292,7 +292,7 @@ TEST_CASE("Session: a metric before the first Batch has the step that was set fo
   REQUIRE(metrics_of(memory, "resumed").at(0).step == 1000);
 }
 
-TEST_CASE("Session: a metric on a thread that has no steps, where others have, is told once") {
+TEST_CASE("Session: a metric on a thread without steps, while others have some, is reported once") {
   const support::CaughtErrors errors;
   Session session("helper", by_hand());
   step_below("helper");
@@ -329,7 +329,7 @@ TEST_CASE("Session: metrics keep their order, wall clock, NaN and infinities") {
   REQUIRE(age_ns <= memory.last().wall_ns);
 }
 
-TEST_CASE("Session: names are repaired, values are kept as they are") {
+TEST_CASE("Session: names are repaired, values are unchanged") {
   Session session("names", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -337,7 +337,7 @@ TEST_CASE("Session: names are repaired, values are kept as they are") {
   const std::string repaired = "a?[31m?b";
   const std::string huge(10'000, 'x');
   const std::string cut = std::string(191, 'x') + "_76bb4805";
-  const std::string no_text(10'000, '\x80');  // continuation bytes: nowhere to cut between characters
+  const std::string no_text(10'000, '\x80');  // continuation bytes: no place to cut between characters
   for (const std::string& name : {control, huge, no_text, std::string()}) {
     session.param(name, name);
     session.tag(name, name);
@@ -360,7 +360,7 @@ TEST_CASE("Session: names are repaired, values are kept as they are") {
   REQUIRE(last.params.size() == 4);
 }
 
-TEST_CASE("Session: names that differ only where they are cut stay two, and each kind of them is told once") {
+TEST_CASE("Session: names that differ only after the cut stay distinct, with one warning per kind") {
   const support::CaughtErrors errors;
   Session session("long names", by_hand());
   const MemoryExporter memory;
@@ -391,7 +391,7 @@ TEST_CASE("Session: names that differ only where they are cut stay two, and each
   takt::name_thread("main");
 }
 
-TEST_CASE("Session: two Batch paths and two threads are separate series, each with its own count") {
+TEST_CASE("Session: two Batch paths and two threads are separate series with separate counts") {
   Session session("series", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -427,7 +427,7 @@ TEST_CASE("Session: two Batch paths and two threads are separate series, each wi
   REQUIRE(others == 2);
 }
 
-TEST_CASE("Session: a row waits for its device values, and then leaves with them") {
+TEST_CASE("Session: a row waits for its device values and is exported with them") {
   takt::ManualClock clock;
   const takt::ManualBackend stream(clock);
   Session session("late", by_hand());
@@ -449,7 +449,7 @@ TEST_CASE("Session: a row waits for its device values, and then leaves with them
 
   clock.resolve_all();
   clock.hold(false);
-  step();  // the thread that put the marks looks at them
+  step();  // the thread that made the marks polls them
   session.poll();
   const std::vector<Row> rows = rows_of(memory, "late/Batch");
   REQUIRE(rows.size() == 2);
@@ -496,7 +496,7 @@ TEST_CASE("Session: the Batch's own stream span is in its row, early or late") {
   }
 }
 
-TEST_CASE("Session: paths beyond the 64th column share one cell, stream spans included, early or late") {
+TEST_CASE("Session: paths beyond the 64th column share one cell, including early and late stream spans") {
   takt::ManualClock clock;
   const takt::ManualBackend stream(clock);
   Session session("many", by_hand());
@@ -531,7 +531,7 @@ TEST_CASE("Session: paths beyond the 64th column share one cell, stream spans in
   }
 }
 
-TEST_CASE("Session: a region that began before the Batch is no column of it, its stream span neither") {
+TEST_CASE("Session: a region that started before the Batch is no column of it, and neither is its span") {
   takt::ManualClock clock;
   const takt::ManualBackend stream(clock);
   Session session("across", by_hand());
@@ -564,7 +564,7 @@ TEST_CASE("Session: a region that began before the Batch is no column of it, its
   REQUIRE(rows[0].complete);
 }
 
-TEST_CASE("Session: a row that is not final after 1 024 later ones leaves without its device values, counted") {
+TEST_CASE("Session: exports a pending row without device values after 1 024 later ones, and counts it") {
   takt::ManualClock clock;
   const takt::ManualBackend stream(clock);
   Session session("stuck", by_hand());
@@ -595,7 +595,7 @@ TEST_CASE("Session: a row that is not final after 1 024 later ones leaves withou
   REQUIRE(cell_of(stuck, find_path(memory.last(), "stuck/Batch/Forward"))->device_ns == Cell::kAbsent);
   REQUIRE(losses_of(memory.last(), "rows_incomplete") == before + 1);
 
-  // What comes later is in the totals, and no row is shown twice.
+  // Later values are in the totals, and no row is exported twice.
   clock.resolve_all();
   step_below("stuck");
   REQUIRE(takt::complete(std::chrono::milliseconds(0)));
@@ -604,7 +604,7 @@ TEST_CASE("Session: a row that is not final after 1 024 later ones leaves withou
   REQUIRE(memory.last().paths[find_path(memory.last(), "stuck/Batch/Forward")].device.n() == 1);
 }
 
-TEST_CASE("Session: at the end rows leave without the device values that are still out, counted") {
+TEST_CASE("Session: exports rows at the end without pending device values, and counts them") {
   takt::ManualClock clock;
   const takt::ManualBackend stream(clock);
   const MemoryExporter memory;
@@ -656,8 +656,7 @@ TEST_CASE("Session: a failed device span makes its row incomplete, and the other
   REQUIRE(cell_of(rows[0], find_path(memory.last(), "failed_span/Batch/Backward"))->device_ns == 30);
 }
 
-TEST_CASE(
-    "Session: throughput leaves out warm-up and the periods with an Epoch boundary or another Batch path inside") {
+TEST_CASE("Session: throughput excludes warm-up and periods that contain an Epoch boundary or another Batch path") {
   SessionOptions options = by_hand();
   options.warmup = 2;
   Session session("rates", options);
@@ -706,7 +705,7 @@ TEST_CASE(
   REQUIRE(training->throughput.period_ns == counted_ns);
 }
 
-TEST_CASE("Session: an exporter that is added late sees all totals, and the rows from then on") {
+TEST_CASE("Session: an exporter added late gets all totals, and rows from then on") {
   Session session("added_late", by_hand());
   const MemoryExporter early;
   session.add(early);
@@ -721,7 +720,7 @@ TEST_CASE("Session: an exporter that is added late sees all totals, and the rows
   REQUIRE(steps_of(rows_of(late, "added_late/Batch")) == std::vector<std::int64_t>{1});
 }
 
-TEST_CASE("Session: an exporter that answers retry sees the same again and what is newer, drop counts") {
+TEST_CASE("Session: after retry an exporter gets the same data and newer data, and drop counts") {
   Session session("answers", by_hand());
   const MemoryExporter good;
   MemoryExporter moody;
@@ -750,7 +749,7 @@ TEST_CASE("Session: an exporter that answers retry sees the same again and what 
   REQUIRE(losses_of(good.last(), "not_exported") == 1);
 }
 
-TEST_CASE("Session: a second one at the same time is refused, with words that help") {
+TEST_CASE("Session: a concurrent second one is refused with a helpful message") {
   Session session("first", by_hand());
   std::string what;
   try {
@@ -763,7 +762,7 @@ TEST_CASE("Session: a second one at the same time is refused, with words that he
 }
 
 // docs/decisions/0007-session-adopts.md
-TEST_CASE("Session: a later one goes on with the books, and has its own time, rows, params and overhead, and says so") {
+TEST_CASE("Session: a later one continues the totals with its own time, rows, params and overhead, and reports that") {
   const support::CaughtErrors caught;
   const MemoryExporter first;
   {
@@ -796,7 +795,7 @@ TEST_CASE("Session: a later one goes on with the books, and has its own time, ro
   REQUIRE(caught.lines().size() == 1);
 }
 
-TEST_CASE("Session: close() shows the last snapshot once, what is called later does nothing") {
+TEST_CASE("Session: close() exports the last snapshot once, and later calls do nothing") {
   Session session("closing", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -817,7 +816,7 @@ TEST_CASE("Session: close() shows the last snapshot once, what is called later d
   REQUIRE_THROWS_AS(session.add(std::unique_ptr<takt::Exporter>()), takt::Error);
 }
 
-TEST_CASE("Session: an exception that unwinds it, or fail(), marks the run as failed") {
+TEST_CASE("Session: an exception that unwinds it, or fail(), sets the run to failed") {
   const MemoryExporter thrown;
   const MemoryExporter caught;
   const MemoryExporter reported;
@@ -826,7 +825,7 @@ TEST_CASE("Session: an exception that unwinds it, or fail(), marks the run as fa
     session.add(thrown);
     throw std::runtime_error("out of data");
   } catch (const std::runtime_error&) {
-    // In a handler nothing is unwinding.
+    // No unwinding happens in a handler.
     Session session("caught", by_hand());
     session.add(caught);
   }
@@ -851,7 +850,7 @@ TEST_CASE("Session: print() writes the table of the run so far") {
   REQUIRE(contains(text, "unfinished: not ended"));
 }
 
-TEST_CASE("Session: with little memory regions overflow and are counted, nothing else happens") {
+TEST_CASE("Session: with little memory regions overflow and are counted without other effects") {
   const support::CaughtErrors errors;
   SessionOptions options = by_hand();
   options.memory_bytes = 64U << 10U;
@@ -883,12 +882,12 @@ TEST_CASE("Session: with little memory regions overflow and are counted, nothing
   REQUIRE(calls_of(memory.last(), "after small/Batch") == 1);
 }
 
-TEST_CASE("Session: threads that come and go while somebody reads do not pile up", "[timed]") {
+TEST_CASE("Session: short-lived threads do not accumulate while a reader runs", "[timed]") {
   const std::size_t before = takt::detail::registry().shared().budget.used();
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;
   for (int thread = 0; thread < 2; ++thread) {
-    others.emplace_back([&stop] {  // so many paths that it takes a while to read them
+    others.emplace_back([&stop] {  // enough paths to make reading them slow
       for (int path = 0; path < 300; ++path) {
         const Scope region(takt::key(("churn " + std::to_string(path)).c_str()));
       }
@@ -915,7 +914,7 @@ TEST_CASE("Session: threads that come and go while somebody reads do not pile up
   REQUIRE(takt::detail::registry().shared().budget.used() < before + (4U << 20U));
 }
 
-TEST_CASE("Session: throughput leaves out periods in which recording was off") {
+TEST_CASE("Session: throughput excludes periods in which recording was off") {
   SessionOptions options = by_hand();
   options.warmup = 0;
   Session session("half off", options);
@@ -940,7 +939,7 @@ TEST_CASE("Session: throughput leaves out periods in which recording was off") {
   REQUIRE(found->throughput.excluded_steps == 1);
 }
 
-TEST_CASE("Session: while timing is switched off regions are not recorded, metrics are") {
+TEST_CASE("Session: while timing is off it records metrics but no regions") {
   Session session("off", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -956,7 +955,7 @@ TEST_CASE("Session: while timing is switched off regions are not recorded, metri
   REQUIRE(metrics_of(memory, "off").size() == 2);
 }
 
-TEST_CASE("Session: several threads may poll and close, an exporter is never called by two of them at once") {
+TEST_CASE("Session: several threads may poll and close, but never call an exporter concurrently") {
   struct Narrow final : takt::Exporter {
     explicit Narrow(std::atomic<int>& worst) : max(worst) {}
     const char* name() const noexcept override { return "narrow"; }
@@ -983,8 +982,8 @@ TEST_CASE("Session: several threads may poll and close, an exporter is never cal
   REQUIRE(max == 1);
 }
 
-// Last in this file: it uses up the names of its process.
-TEST_CASE("Session: beyond 1 024 metric names the value is dropped, counted and told once") {
+// Last in this file, because it uses up the metric names of its process.
+TEST_CASE("Session: beyond 1 024 metric names the value is dropped, counted and reported once") {
   const support::CaughtErrors errors;
   Session session("metric_names", by_hand());
   const MemoryExporter memory;
@@ -994,7 +993,7 @@ TEST_CASE("Session: beyond 1 024 metric names the value is dropped, counted and 
   session.metric("one too many", 1);
   session.poll();
   REQUIRE(memory.metrics().size() <= 1024);
-  REQUIRE(memory.metrics().size() >= 1000);  // other tests of this process may have used some names
+  REQUIRE(memory.metrics().size() >= 1000);  // other tests in this process may have used some names
   REQUIRE(metrics_of(memory, "one too many").empty());
   REQUIRE(metrics_of(memory, "name 0").size() == 1);
   REQUIRE(losses_of(memory.last(), "metrics_over_bound") == refused + 1);
@@ -1002,7 +1001,7 @@ TEST_CASE("Session: beyond 1 024 metric names the value is dropped, counted and 
   REQUIRE(contains(errors.text(), "1 024 metric names"));
 }
 
-TEST_CASE("Session: the step after the last number has that number, too, and is counted") {
+TEST_CASE("Session: the step after the last number repeats that number and is counted") {
   Session session("last step", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -1016,7 +1015,7 @@ TEST_CASE("Session: the step after the last number has that number, too, and is 
   REQUIRE(losses_of(memory.last(), "steps_beyond_last_number") == 3);
 }
 
-TEST_CASE("Session: totals, items and bytes stay at their end, and the report names them") {
+TEST_CASE("Session: totals, items and bytes saturate, and the report names them") {
   const takt::Key& full = takt::key("full sums");
   const Snapshot before = takt::snapshot();
   for (int round = 0; round < 5; ++round) { takt::record(full, std::chrono::nanoseconds::max()); }
@@ -1025,7 +1024,7 @@ TEST_CASE("Session: totals, items and bytes stay at their end, and the report na
     scope.items(std::numeric_limits<std::int64_t>::max());
     scope.bytes(std::numeric_limits<std::int64_t>::max() - 1);
   }
-  // Another thread has its own sums, which are added up with these.
+  // Another thread has its own sums, which are added to these.
   std::thread([&full] { takt::record(full, std::chrono::nanoseconds::max()); }).join();
   const Snapshot after = takt::snapshot();
   const takt::PathStats& times = after.paths.at(find_path(after, "full sums"));
@@ -1038,7 +1037,7 @@ TEST_CASE("Session: totals, items and bytes stay at their end, and the report na
   REQUIRE(losses_of(after, "sums_at_limit") == losses_of(before, "sums_at_limit") + 3);
 }
 
-TEST_CASE("Session: the journal and whoever is added begin at once, before the first period", "[timed]") {
+TEST_CASE("Session: the journal and added exporters start at once, before the first period", "[timed]") {
   struct Beginner final : takt::Exporter {
     explicit Beginner(std::vector<std::string>& said) : calls(said) {}
     const char* name() const noexcept override { return "beginner"; }
@@ -1070,12 +1069,12 @@ TEST_CASE("Session: the journal and whoever is added begin at once, before the f
   session.add(std::make_unique<Beginner>(calls));
   REQUIRE(calls == std::vector<std::string>{"begin 0.1"});
   REQUIRE(session.close());
-  // Once, or twice where its thread was quick enough to see what was collected before the very last.
+  // Once, or twice if its thread saw the data before the last collection.
   REQUIRE(calls.size() > 1);
   REQUIRE(std::count(calls.begin(), calls.end(), "export") == static_cast<std::ptrdiff_t>(calls.size()) - 1);
 }
 
-TEST_CASE("Session: a beginning that fails, or does not end, is told and holds nothing up for long") {
+TEST_CASE("Session: an exporter's start that fails or hangs is reported and delays nothing for long") {
   struct Bad final : takt::Exporter {
     explicit Bad(std::function<void()> does) : what(std::move(does)) {}
     const char* name() const noexcept override { return "bad"; }
@@ -1098,7 +1097,7 @@ TEST_CASE("Session: a beginning that fails, or does not end, is told and holds n
   leave.set_value();
 }
 
-TEST_CASE("Session: times that are too long for any clock are as long as can be") {
+TEST_CASE("Session: times too long for any clock are clamped") {
   SessionOptions options = by_hand();
   options.background = true;
   options.exit_timeout = options.period = std::chrono::milliseconds::max();
@@ -1110,7 +1109,7 @@ TEST_CASE("Session: times that are too long for any clock are as long as can be"
   CHECK(memory.last().finished);
 }
 
-TEST_CASE("Session: if files are wanted and no directory can be made, close() says that not all is there") {
+TEST_CASE("Session: if no directory can be made for files, close() returns false") {
   const support::CaughtErrors caught;
   const takt_test::Scratch scratch;
   takt_test::write_text(scratch.path("file"), "mine");
@@ -1127,8 +1126,8 @@ TEST_CASE("Session: if files are wanted and no directory can be made, close() sa
   REQUIRE(line_mentions(caught.text(), {scratch.path("file")}));
 }
 
-TEST_CASE("Session: a null pointer for a text is reported, and nothing is kept of it", "[session]") {
-  const char* const unset = nullptr;  // as std::getenv() returns
+TEST_CASE("Session: a null pointer for a text is reported and ignored", "[session]") {
+  const char* const unset = nullptr;  // as returned by std::getenv()
   const support::CaughtErrors errors;
   Session session(unset, by_hand());
   session.param("host", unset);

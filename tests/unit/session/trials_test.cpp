@@ -43,7 +43,7 @@ using takt_test::VirtualTime;
 
 constexpr std::uint64_t kTrialMs = 1'000'000;
 
-/// Trials of `steps` steps, however long these take.
+/// Returns options for trials of `steps` steps without a time limit.
 TrialOptions all_trials(int steps = 20) {
   TrialOptions options;
   options.io = options.synthetic = options.full = true;
@@ -58,7 +58,7 @@ TrialResults results_of(Session& session) {
   return *results;
 }
 
-/// Counts how batches come and go.
+/// Counts constructions and destructions of batches.
 struct Counted {
   static int copies, moves;
   int number = 0;
@@ -72,7 +72,7 @@ struct Counted {
 int Counted::copies = 0;
 int Counted::moves = 0;
 
-/// Gives each batch once, by value, in one pass; loading takes a millisecond of virtual time.
+/// Yields each batch once, by value, in one pass; loading takes a millisecond of virtual time.
 template <class Batch>
 class OnePass {
  public:
@@ -114,7 +114,7 @@ class OnePass {
   int loads_ = 0;
 };
 
-/// Has batches in its first pass only, although its iterators are those of a vector.
+/// Has batches only in its first pass, although its iterators are those of a vector.
 class FirstPassOnly {
  public:
   explicit FirstPassOnly(std::size_t batches) : batches_(batches) {}
@@ -126,7 +126,7 @@ class FirstPassOnly {
   bool started_ = false;
 };
 
-/// Its iterators cannot be assigned, as those of some views.
+/// Its iterators cannot be assigned, like those of some views.
 class Unassignable {
  public:
   explicit Unassignable(int batches) : left_(batches) {}
@@ -151,13 +151,13 @@ struct MoveOnly {
   explicit MoveOnly(int number = 0) : value(std::make_unique<int>(number)) {}
 };
 
-/// Move-only, and can be made once more.
+/// Move-only, but can be made again.
 struct Makable {
   std::unique_ptr<int> value;
   explicit Makable(int number = 0) : value(std::make_unique<int>(number)) {}
 };
 
-/// A step of the model: a Batch with a phase, of two milliseconds.
+/// Runs a step of the model: a Batch with a phase, of two milliseconds.
 void step(std::int64_t samples = 0) {
   takt::Scope batch(takt::Batch);
   takt::Scope phase(takt::Forward);
@@ -176,7 +176,7 @@ struct takt::BatchTraits<Makable> {
 
 // Without trials
 
-TEST_CASE("Trials: without TAKT_TRIALS the loop is the loop itself: references, values and their categories stay") {
+TEST_CASE("Trials: without TAKT_TRIALS the loop keeps its references, values and their categories") {
   const support::ScopedEnvironment environment;
   Session session("trials", by_hand());
   std::vector<Counted> batches;
@@ -203,7 +203,7 @@ TEST_CASE("Trials: without TAKT_TRIALS the loop is the loop itself: references, 
   REQUIRE(session.snapshot().trials == nullptr);
 }
 
-TEST_CASE("Trials: ranges of all sorts go through: arrays, proxies, temporaries, batches that can only be moved") {
+TEST_CASE("Trials: accepts all kinds of ranges: arrays, proxies, temporaries, move-only batches") {
   const support::ScopedEnvironment environment;
   Session session("trials", by_hand());
   int sum = 0;
@@ -224,7 +224,7 @@ TEST_CASE("Trials: ranges of all sorts go through: arrays, proxies, temporaries,
   REQUIRE(sum == 18);
 }
 
-TEST_CASE("Trials: without TAKT_TRIALS next() hands on what is pulled") {
+TEST_CASE("Trials: without TAKT_TRIALS next() passes on the pulled batch") {
   const support::ScopedEnvironment environment;
   Session session("trials", by_hand());
   int left = 3;
@@ -239,9 +239,9 @@ TEST_CASE("Trials: without TAKT_TRIALS next() hands on what is pulled") {
   REQUIRE(*once == 7);
 }
 
-// What runs
+// Order of the trials
 
-TEST_CASE("Trials: SYNTHETIC, IO and FULL, each once to warm up and three times measured, and then the loop ends") {
+TEST_CASE("Trials: SYNTHETIC, IO and FULL run once for warm-up and three times measured, then the loop ends") {
   const VirtualTime time;
   Session session("trials", by_hand());
   OnePass<int> loader(1'000'000);
@@ -254,10 +254,10 @@ TEST_CASE("Trials: SYNTHETIC, IO and FULL, each once to warm up and three times 
   REQUIRE(results.steps_done == 160);
   REQUIRE(results.batches_taken == 161);
   REQUIRE(seen.size() == 81);  // that of SYNTHETIC, and those of FULL
-  REQUIRE(seen[0] == 80);      // the first one, again and again
+  REQUIRE(seen[0] == 80);      // the first one, repeatedly
   REQUIRE(seen.rbegin()->first == 160);
   REQUIRE(seen.find(50) == seen.end());  // IO: the body is not entered
-  REQUIRE(loader.loads() == 160);        // nothing is loaded in SYNTHETIC
+  REQUIRE(loader.loads() == 160);        // SYNTHETIC loads nothing
   REQUIRE(results.of(TrialKind::io).trials == 3);
   REQUIRE(results.of(TrialKind::io).steps == 60);
   REQUIRE(results.of(TrialKind::io).per_s == Approx(1000));
@@ -276,7 +276,7 @@ TEST_CASE("Trials: SYNTHETIC, IO and FULL, each once to warm up and three times 
   REQUIRE(entered == 0);
 }
 
-TEST_CASE("Trials: a kind alone, and what it takes to say nothing") {
+TEST_CASE("Trials: a single kind gives no finding, and the text names the kinds needed") {
   const VirtualTime time;
   Session session("trials", by_hand());
   TrialOptions options = all_trials();
@@ -290,7 +290,7 @@ TEST_CASE("Trials: a kind alone, and what it takes to say nothing") {
   REQUIRE(mentions(results.unreported, {"IO", "SYNTHETIC", "FULL"}));
 }
 
-TEST_CASE("Trials: a trial ends after its seconds, but not in a run of several ranks") {
+TEST_CASE("Trials: the time limit ends a trial, but not in a run of several ranks") {
   const VirtualTime time;
   takt::SessionOptions run = by_hand();
   TrialOptions options = all_trials(1000);
@@ -310,7 +310,7 @@ TEST_CASE("Trials: a trial ends after its seconds, but not in a run of several r
   REQUIRE(results_of(session).seconds_a_trial == (ranks == 1 ? 0.05 : 0.0));
 }
 
-TEST_CASE("Trials: of pulled batches: optionals, pointers, flags") {
+TEST_CASE("Trials: accept pulled batches as optionals, pointers and flags") {
   const VirtualTime time;
   Session session("trials", by_hand());
   int loaded = 0;
@@ -322,7 +322,7 @@ TEST_CASE("Trials: of pulled batches: optionals, pointers, flags") {
   SECTION("an optional is copied") {
     auto trials = takt::trials(session, all_trials());
     while (auto batch = trials.next([&] { return std::optional<std::vector<int>>(std::vector<int>(3, load())); })) {
-      batch->clear();  // the next step has its own
+      batch->clear();  // the next step has its own copy
       step();
       ++steps;
     }
@@ -339,14 +339,14 @@ TEST_CASE("Trials: of pulled batches: optionals, pointers, flags") {
       ++steps;
     }
   }
-  SECTION("a flag tells of a batch that the program has") {
+  SECTION("a flag represents a batch held by the program") {
     auto trials = takt::trials(session, all_trials());
     while (trials.next([&] { return load() > 0; })) {
       step();
       ++steps;
     }
   }
-  SECTION("what cannot be copied is made again") {
+  SECTION("a batch that cannot be copied is made again") {
     auto trials = takt::trials(session, all_trials());
     while (auto batch = trials.next([&] { return std::optional<Makable>(Makable(load())); })) {
       REQUIRE(*Makable(*std::move(batch)).value > 0);
@@ -363,7 +363,7 @@ TEST_CASE("Trials: of pulled batches: optionals, pointers, flags") {
   REQUIRE(results_of(session).finding->what == "no_overlap");
 }
 
-TEST_CASE("Trials: batches that can be had once only run without SYNTHETIC, which is said") {
+TEST_CASE("Trials: single-use batches run without SYNTHETIC, and this is reported") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -403,7 +403,7 @@ TEST_CASE("Trials: a kept batch is copied outside of its step, unless the loop u
 
 // The data
 
-TEST_CASE("Trials: a range that can be gone through again is, and the steps in which that happens do not count") {
+TEST_CASE("Trials: rewinds multi-pass ranges and excludes the rewinding step") {
   const VirtualTime time;
   Session session("trials", by_hand());
   std::vector<int> batches = {1, 2, 3, 4, 5, 6, 7};
@@ -420,7 +420,7 @@ TEST_CASE("Trials: a range that can be gone through again is, and the steps in w
   REQUIRE(sum > 80);
 }
 
-TEST_CASE("Trials: data of one pass begin again by the program's function") {
+TEST_CASE("Trials: single-pass data restarts with the program's function") {
   const VirtualTime time;
   Session session("trials", by_hand());
   OnePass<int> loader(25);
@@ -439,7 +439,7 @@ TEST_CASE("Trials: data of one pass begin again by the program's function") {
   REQUIRE(resets == 6);
 }
 
-TEST_CASE("Trials: data that end for good cut the trials off, and what was whole counts") {
+TEST_CASE("Trials: data that ends for good ends the trials, and complete ones count") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -460,7 +460,7 @@ TEST_CASE("Trials: data that end for good cut the trials off, and what was whole
     for (auto&& batch : takt::trials(session, std::vector<int>(), all_trials())) { FAIL("a batch " << batch); }
     REQUIRE(contains(results_of(session).cut, "the loader returned no batch"));
   }
-  SECTION("of what is pulled") {
+  SECTION("of pulled data") {
     int left = 30;
     auto trials = takt::trials(session, all_trials());
     while (trials.next([&] { return left-- > 0; })) { step(); }
@@ -468,7 +468,7 @@ TEST_CASE("Trials: data that end for good cut the trials off, and what was whole
   }
 }
 
-TEST_CASE("Trials: data that do not come back when they begin again say so, and name the cure of that") {
+TEST_CASE("Trials: data that is empty after a restart is reported with a specific remedy") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -480,25 +480,25 @@ TEST_CASE("Trials: data that do not come back when they begin again say so, and 
       step();
     }
   };
-  SECTION("a reset that brings nothing, of a range") {
+  SECTION("a range with a reset that gives no data") {
     options.reset = [] {};
     OnePass<int> loader(25);
     run(loader);
     expected = "TrialOptions::reset";
   }
-  SECTION("a reset that brings nothing, of what is pulled") {
+  SECTION("pulled data with a reset that gives no data") {
     options.reset = [] {};
     int left = 25;
     auto trials = takt::trials(session, options);
     while (trials.next([&] { return left-- > 0; })) { step(); }
     expected = "TrialOptions::reset";
   }
-  SECTION("a range that begins again with nothing") {
+  SECTION("a range that is empty after its restart") {
     FirstPassOnly loader(25);
     run(loader);
     expected = "restarted";
   }
-  SECTION("a range whose iterators cannot begin again, with a reset or without") {
+  SECTION("a range whose iterators cannot restart, with or without a reset") {
     if (GENERATE(false, true)) {
       options.reset = [] {};
     }
@@ -510,21 +510,21 @@ TEST_CASE("Trials: data that do not come back when they begin again say so, and 
   REQUIRE(contains(errors.text(), results_of(session).cut));
 }
 
-TEST_CASE("Trials: a loop that is left, or thrown out of, ends its trials, and recording goes on") {
+TEST_CASE("Trials: leaving the loop, or an exception, ends its trials, and recording continues") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
   OnePass<int> loader(1000);
   const std::uint64_t before = takt_test::calls_of(session.snapshot(), "after trials");
   int entered = 0;
-  SECTION("left") {
+  SECTION("left early") {
     for (auto&& batch : takt::trials(session, loader, all_trials())) {
       step();
       if (++entered + batch * 0 == 30) { break; }
     }
     REQUIRE(mentions(results_of(session).cut, {"1", "SYNTHETIC", "loop"}));
   }
-  SECTION("thrown out of") {
+  SECTION("left by an exception") {
     const auto loop = [&] {
       for (auto&& batch : takt::trials(session, loader, all_trials())) {
         step();
@@ -538,9 +538,9 @@ TEST_CASE("Trials: a loop that is left, or thrown out of, ends its trials, and r
   REQUIRE(takt_test::calls_of(session.snapshot(), "after trials") == before + 1);
 }
 
-// Going on
+// Continuing after trials
 
-TEST_CASE("Trials: with save and restore the loop goes on where it was") {
+TEST_CASE("Trials: with save and restore the loop continues from its previous state") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -563,12 +563,12 @@ TEST_CASE("Trials: with save and restore the loop goes on where it was") {
   REQUIRE(results_of(session).went_on);
   REQUIRE(results_of(session).restored);
   REQUIRE_FALSE(contains(errors.text(), "have advanced"));
-  // The next epoch is one without trials.
+  // The next epoch has no trials.
   for (auto&& batch : takt::trials(session, batches, options)) { weights += batch > 0 ? 1 : 0; }
   REQUIRE(weights == 100);
 }
 
-TEST_CASE("Trials: a loader that restore has put back is not reset behind that") {
+TEST_CASE("Trials: a loader put back by restore is not reset afterwards") {
   const VirtualTime time;
   Session session("trials", by_hand());
   int next = 5;
@@ -589,7 +589,7 @@ TEST_CASE("Trials: a loader that restore has put back is not reset behind that")
   REQUIRE(trained.back() == 19);
 }
 
-TEST_CASE("Trials: going on without restore says what has moved") {
+TEST_CASE("Trials: continuing without restore reports the changed state") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -608,7 +608,7 @@ TEST_CASE("Trials: going on without restore says what has moved") {
   REQUIRE_FALSE(contains(errors.text(), "nothing was trained"));
 }
 
-TEST_CASE("Trials: going on without restore does not say that a loader has moved that begins again") {
+TEST_CASE("Trials: continuing without restore does not report a moved loader that restarts") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -625,7 +625,7 @@ TEST_CASE("Trials: going on without restore does not say that a loader has moved
   REQUIRE_FALSE(contains(errors.text(), "the loader by"));
 }
 
-TEST_CASE("Trials: a loop that goes on and gets no batch says that nothing was trained, and why") {
+TEST_CASE("Trials: a continuing loop without batches reports that nothing was trained, and why") {
   const bool pulled = GENERATE(false, true);
   const VirtualTime time;
   const support::CaughtErrors errors;
@@ -634,12 +634,12 @@ TEST_CASE("Trials: a loop that goes on and gets no batch says that nothing was t
   options.go_on = true;
   OnePass<int> loader(161);
   std::string cure;
-  SECTION("with no function") { cure = "TrialOptions::restore"; }
-  SECTION("with a reset that brings nothing") {
+  SECTION("without functions") { cure = "TrialOptions::restore"; }
+  SECTION("with a reset that gives no data") {
     options.reset = [&] { loader.rewind(0); };
     cure = "TrialOptions::reset";
   }
-  SECTION("with a restore that brings nothing") {
+  SECTION("with a restore that gives no data") {
     options.restore = [] {};
     cure = "TrialOptions::restore";
   }
@@ -660,7 +660,7 @@ TEST_CASE("Trials: a loop that goes on and gets no batch says that nothing was t
   REQUIRE(mentions(errors.text(), {"nothing was trained", "161 batches", cure}));
 }
 
-TEST_CASE("Trials: if a loader cannot begin again, fewer steps are the cure of a loop that gets no batch") {
+TEST_CASE("Trials: if a loader cannot restart, the remedy for a loop without batches is fewer steps") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -677,7 +677,7 @@ TEST_CASE("Trials: if a loader cannot begin again, fewer steps are the cure of a
   REQUIRE(contains(errors.text(), "cannot be assigned"));
 }
 
-TEST_CASE("Trials: a loop that was to go on and whose data end in its trials says that nothing was trained") {
+TEST_CASE("Trials: a continuing loop whose data ends during trials reports that nothing was trained") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -697,7 +697,7 @@ TEST_CASE("Trials: a loop that was to go on and whose data end in its trials say
   REQUIRE(contains(errors.text(), "nothing was trained") == options.go_on);
 }
 
-TEST_CASE("Trials: that are still open at the end of the run are told, with the cure") {
+TEST_CASE("Trials: trials still open at the end of the run are reported with the remedy") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -725,7 +725,7 @@ TEST_CASE("Trials: that are still open at the end of the run are told, with the 
     session.close();
     REQUIRE_FALSE(contains(errors.text(), reported));
   }
-  SECTION("the trials came to their end") {
+  SECTION("the trials were complete") {
     auto trials = takt::trials(session, all_trials());
     while (trials.next([] { return true; })) { step(); }
     session.close();
@@ -733,7 +733,7 @@ TEST_CASE("Trials: that are still open at the end of the run are told, with the 
   }
 }
 
-TEST_CASE("Trials: a pull loop goes on, too") {
+TEST_CASE("Trials: a pull loop continues, too") {
   const VirtualTime time;
   const support::CaughtErrors errors;
   Session session("trials", by_hand());
@@ -750,9 +750,9 @@ TEST_CASE("Trials: a pull loop goes on, too") {
   REQUIRE(steps == 160 + 30);
 }
 
-// What the program's functions, its streams and its profiler are told
+// Calls to the program's functions, streams and profiler
 
-TEST_CASE("Trials: one wait at the end of each trial, and a barrier before it") {
+TEST_CASE("Trials: each trial starts with a barrier and ends with one wait") {
   const VirtualTime time;
   Session session("trials", by_hand());
   TrialOptions options = all_trials();
@@ -780,7 +780,7 @@ TEST_CASE("Trials: one wait at the end of each trial, and a barrier before it") 
   REQUIRE(results_of(session).waits_by == "function");
 }
 
-TEST_CASE("Trials: the streams of the loop's regions are waited for") {
+TEST_CASE("Trials: wait for the streams of the loop's regions") {
   const VirtualTime time;
   Session session("trials", by_hand());
   takt::ManualClock one;
@@ -800,7 +800,7 @@ TEST_CASE("Trials: the streams of the loop's regions are waited for") {
   REQUIRE(one.misuses() == 0);
 }
 
-TEST_CASE("Trials: a wait that fails is told") {
+TEST_CASE("Trials: report a failed wait") {
   const VirtualTime time;
   Session session("trials", by_hand());
   takt::ManualClock device;
@@ -824,7 +824,7 @@ struct Ranges {
 
 }  // namespace
 
-TEST_CASE("Trials: listeners are told of trials and of the regions in them, begin and end") {
+TEST_CASE("Trials: listeners receive starts and ends of trials and of the regions in them") {
   const VirtualTime time;
   Session session("trials", by_hand());
   const Snapshot before = session.snapshot();
@@ -868,7 +868,7 @@ TEST_CASE("Trials: listeners are told of trials and of the regions in them, begi
   REQUIRE(snapshot.losses.size() == before.losses.size());
 }
 
-// Samples, and where the kept batch lies
+// Samples, and the memory of the kept batch
 
 TEST_CASE("Trials: samples come from the options, the batch, or the items of Batch regions") {
   const VirtualTime time;
@@ -876,8 +876,8 @@ TEST_CASE("Trials: samples come from the options, the batch, or the items of Bat
   TrialOptions options = all_trials();
   OnePass<int> loader(1000);
   double samples = 0;
-  SECTION("of Batch regions, which IO has none of") { samples = 16; }
-  SECTION("of the options, which win") {
+  SECTION("from Batch regions, which IO lacks") { samples = 16; }
+  SECTION("from the options, which take precedence") {
     options.items = 32;
     samples = 32;
   }
@@ -890,14 +890,14 @@ TEST_CASE("Trials: samples come from the options, the batch, or the items of Bat
   REQUIRE(results_of(session).of(TrialKind::full).per_s == Approx(1000 * samples / 3));
 }
 
-TEST_CASE("Trials: where the kept batch lies is what the program says") {
+TEST_CASE("Trials: the program says where the kept batch is stored") {
   const VirtualTime time;
   Session session("trials", by_hand());
   std::vector<std::vector<float>> batches(3, std::vector<float>(4));
   TrialOptions options = all_trials();
   std::string expected;
-  SECTION("nobody says") {}
-  SECTION("the program says") {
+  SECTION("unknown") {}
+  SECTION("set by the program") {
     options.batch_place = "unified memory";
     expected = "unified memory";
   }
@@ -910,7 +910,7 @@ TEST_CASE("Trials: where the kept batch lies is what the program says") {
 
 // Options
 
-TEST_CASE("Trials: options come from the environment, and what is not understood is reported") {
+TEST_CASE("Trials: options come from the environment, and invalid ones are reported") {
   const support::CaughtErrors errors;
   support::ScopedEnvironment environment({{"TAKT_TRIALS", "io,full"}, {"TAKT_TRIALS_STEPS", "7"}});
   environment.set("TAKT_TRIALS_SECONDS", "3");
@@ -939,7 +939,7 @@ TEST_CASE("Trials: options come from the environment, and what is not understood
   REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS_STEPS=100001", "1", "100000"}));
 }
 
-TEST_CASE("Trials: options that cannot be are an error that names the cure") {
+TEST_CASE("Trials: invalid options are an error that names the remedy") {
   Session session("trials", by_hand());
   std::vector<int> batches(3);
   const auto run = [&](const TrialOptions& options) {
@@ -960,7 +960,7 @@ TEST_CASE("Trials: options that cannot be are an error that names the cure") {
   REQUIRE(takt_test::calls_of(session.snapshot(), "after an error") == 1);
 }
 
-TEST_CASE("Trials: of two loops at once one runs trials, and of a closed Session none") {
+TEST_CASE("Trials: only one of two concurrent loops runs trials, and none of a closed Session") {
   const VirtualTime time;
   Session session("trials", by_hand());
   OnePass<int> loader(1000);

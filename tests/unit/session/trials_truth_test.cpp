@@ -56,7 +56,7 @@ double true_overlap(const TrueRates& rates) {
   return (1 / rates.io + 1 / rates.synthetic - 1 / rates.full) * std::max(rates.io, rates.synthetic);
 }
 
-/// What the true rates say; nothing where they lie so close to a bound that either may be told.
+/// Returns the finding that the true rates imply, or nothing if they are close to a threshold.
 std::optional<std::string> true_finding(const TrueRates& rates) {
   const double of_slower = rates.full / std::min(rates.io, rates.synthetic);
   if (of_slower < 0.98 * takt::detail::kBound) { return "no_overlap"; }
@@ -65,12 +65,12 @@ std::optional<std::string> true_finding(const TrueRates& rates) {
   return rates.synthetic < 0.97 * rates.io ? std::optional<std::string>("compute_bound") : std::nullopt;
 }
 
-/// How many intervals held the truth, and what was told.
+/// Number of intervals that contain the truth, and of findings.
 struct Score {
   int intervals = 0;
   int right_intervals = 0;
   int without = 0;
-  int clear = 0;  ///< cases in which it is clear what is to be told
+  int clear = 0;  ///< cases with a clear expected finding
   int reported = 0;
   int wrong = 0;
   std::string wrongs;
@@ -127,14 +127,14 @@ Score score_of_all(int steps, int times) {
 
 }  // namespace
 
-TEST_CASE("Trials, truth: rates lie within their intervals, and the sentence is right, for loaders of all sorts") {
+TEST_CASE("Trials, truth: rates are within their intervals and findings are right for all kinds of loaders") {
   const Score score = score_of_all(100, 2);
   INFO(score.right_intervals << " of " << score.intervals << " intervals hold the truth, " << score.without
                              << " rates have none; " << score.reported << " of " << score.clear << " told, "
                              << score.wrong << " wrong\n"
                              << score.wrongs);
   CHECK(score.right_intervals >= score.intervals * 93 / 100);
-  CHECK(score.without <= 10);  // of 1 080: by chance their windows are alike
+  CHECK(score.without <= 10);  // of 1,080: cases whose windows are equal by chance
   CHECK(score.clear > 300);
   CHECK(score.reported >= score.clear * 97 / 100);
   CHECK(score.wrong == 0);

@@ -34,7 +34,7 @@ using takt::TensorboardOptions;
 
 namespace {
 
-// What the package `tensorboard` writes of the messages below.
+// Output of the package `tensorboard` for the messages below.
 const char* const kGoldenEvents =
     "1800000000000000a37f4b220900002040fc54d9411a0d627261696e2e4576656e743a322b3531101a00000000000000129bd82d090000"
     "5040fc54d94110072a0d0a0b0a046c6f7373150000803e5229ea391800000000000000a37f4b220900005040fc54d9412a0d0a0b0a047a"
@@ -48,7 +48,7 @@ std::string hex_of(const std::string& bytes) {
   return text;
 }
 
-/// The messages of an event file whose lengths and checksums are right; a REQUIRE fails where one is not.
+/// Returns the messages of an event file, and requires correct lengths and checksums.
 std::vector<std::string> messages_of(const std::string& file) {
   std::vector<std::string> found;
   for (std::size_t at = 0; at < file.size();) {
@@ -74,7 +74,7 @@ struct TensorboardRig {
     REQUIRE(::mkdir(snapshot.run.directory.c_str(), 0700) == 0);
   }
 
-  /// Shows it one more metric.
+  /// Exports one more metric.
   ExportResult show(TensorboardExporter& exporter, double value) {
     snapshot.metrics = {{next, "loss", value, static_cast<std::int64_t>(next), snapshot.run.start_unix_ns}};
     ++next;
@@ -91,10 +91,10 @@ struct TensorboardRig {
 
 }  // namespace
 
-TEST_CASE("TensorBoard events: they are what TensorBoard's own writer makes of the same messages") {
+TEST_CASE("TensorBoard events: equal those of TensorBoard's own writer") {
   takt::Summary durations;
   for (const std::uint64_t ns : {100U, 102U, 100U}) { durations.add(ns); }
-  durations.add_warmup(1'000'000);  // which is not in it
+  durations.add_warmup(1'000'000);  // not included
   std::string file;
   for (const Protobuf& event :
        {version_event(1'700'000'000.5), scalar_event(1'700'000'001.25, 7, "loss", 0.25),
@@ -104,7 +104,7 @@ TEST_CASE("TensorBoard events: they are what TensorBoard's own writer makes of t
   CHECK(hex_of(file) == kGoldenEvents);
 }
 
-TEST_CASE("TensorBoard events: a number beyond the range of a float is infinite, and nothing else is") {
+TEST_CASE("TensorBoard events: only a number beyond the range of a float becomes infinite") {
   const auto bits = [](double value) { return hex_of(scalar_event(0, 0, "x", value).bytes()).substr(34); };
   CHECK(bits(1e308) == "0000807f");
   CHECK(bits(-1e308) == "000080ff");
@@ -114,7 +114,7 @@ TEST_CASE("TensorBoard events: a number beyond the range of a float is infinite,
   CHECK(bits(1e-320) == "00000000");
 }
 
-TEST_CASE("TensorBoard: a file is there before the first value, and holds whole records after each period") {
+TEST_CASE("TensorBoard: a file exists before the first value and has whole records after each period") {
   TensorboardRig rig;
   TensorboardExporter exporter(rig.options);
   exporter.begin(rig.snapshot);
@@ -137,7 +137,7 @@ TEST_CASE("TensorBoard: a file is there before the first value, and holds whole 
   CHECK_FALSE(exists(rig.snapshot.run.directory + "/" + takt::detail::kTensorboard.lease));
 }
 
-TEST_CASE("TensorBoard: what the disk does not take is written when it does, and beyond a bound all of it is counted") {
+TEST_CASE("TensorBoard: writes data refused by the disk later, and counts all of it beyond a limit") {
   TensorboardRig rig;
   CHECK(in_child([&] {
           support::CaughtErrors errors;
@@ -167,7 +167,7 @@ TEST_CASE("TensorBoard: what the disk does not take is written when it does, and
         }) == 0);
 }
 
-TEST_CASE("TensorBoard: where the file is removed one line says so, and what is shown from then on is counted") {
+TEST_CASE("TensorBoard: a removed file is reported once, and later data is counted") {
   TensorboardRig rig;
   support::CaughtErrors errors;
   TensorboardExporter exporter(rig.options);
@@ -180,7 +180,7 @@ TEST_CASE("TensorBoard: where the file is removed one line says so, and what is 
   CHECK(contains(errors.text(), "takt sync --to tensorboard"));
 }
 
-TEST_CASE("TensorBoard: links and files that are there are left alone") {
+TEST_CASE("TensorBoard: does not touch links and existing files") {
   TensorboardRig rig;
   support::CaughtErrors errors;
   const std::string outside = rig.scratch.path("outside");
@@ -200,7 +200,7 @@ TEST_CASE("TensorBoard: links and files that are there are left alone") {
   CHECK(read_text(rig.file()) == "precious");
 }
 
-TEST_CASE("TensorBoard: in a directory of one's own each process has a directory, whatever the run is called") {
+TEST_CASE("TensorBoard: in a user's directory each process has its own, whatever the run's name") {
   TensorboardRig rig;
   support::CaughtErrors errors;
   rig.options.directory = rig.scratch.path("a/log dir");
@@ -227,7 +227,7 @@ TEST_CASE("TensorBoard: in a directory of one's own each process has a directory
   CHECK_FALSE(exists(rig.scratch.path("a/x")));
 }
 
-TEST_CASE("TensorBoard: rank 1 writes only where all ranks are to, and a second exporter does not") {
+TEST_CASE("TensorBoard: rank 1 writes only if all ranks are to, and a second exporter does not") {
   TensorboardRig rig;
   support::CaughtErrors errors;
   rig.snapshot.run.rank = 1;
@@ -254,7 +254,7 @@ TEST_CASE("TensorBoard: without a directory one line says what to set") {
   CHECK(contains(errors.text(), "set TAKT_TENSORBOARD_DIR"));
 }
 
-TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or not at all") {
+TEST_CASE("TensorBoard: figures over ranks have a separate file, written whole or not at all") {
   TensorboardRig rig;
   const std::string file = rig.file() + "-total-ranks-0000004";
   rig.snapshot.finished = true;
@@ -264,7 +264,7 @@ TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or no
           TensorboardRun run(false);
           const auto directory = std::make_shared<DirectoryFiles>(rig.scratch.path(""));
           run.create(directory, tensorboard_file(rig.snapshot.run, false), rig.snapshot.run);
-          limit_file_size(700);  // which the other file keeps to
+          limit_file_size(700);  // within which the other file fits
           const bool taken = run.take(rig.snapshot) && run.flush();
           limit_file_size(0);
           const std::size_t files = directory->names().size();
@@ -282,7 +282,7 @@ TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or no
   CHECK(mode_of(file) == 0600);
 }
 
-TEST_CASE("TensorBoard: figures over more ranks take the place of those over fewer, and of nothing else") {
+TEST_CASE("TensorBoard: figures over more ranks replace those over fewer and nothing else") {
   TensorboardRig rig;
   const auto directory = std::make_shared<DirectoryFiles>(rig.scratch.path("rank-0-0-42"));
   const std::string stem = tensorboard_file(rig.snapshot.run, false) + "-total-ranks-";

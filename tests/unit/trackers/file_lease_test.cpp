@@ -20,7 +20,7 @@
 
 using namespace takt_test;
 
-TEST_CASE("a lease that another process has taken over is not touched any more") {
+TEST_CASE("Lease: is not touched after another process has taken it over") {
   const Scratch scratch;
   const std::string file = scratch.path("lease");
   takt::detail::FileLease lease;
@@ -31,7 +31,7 @@ TEST_CASE("a lease that another process has taken over is not touched any more")
   CHECK(read_text(file) == "elsewhere.invalid 1\n");
 }
 
-TEST_CASE("a cursor is not written any more once another process has taken the lease over") {
+TEST_CASE("Cursor: is not written after another process has taken the lease") {
   const Scratch scratch;
   const std::string file = scratch.path("lease");
   takt::detail::FileLease lease;
@@ -48,7 +48,7 @@ TEST_CASE("a cursor is not written any more once another process has taken the l
   CHECK_FALSE(lease.refresh());
 }
 
-TEST_CASE("a cursor whose lease this process has given back is not said to be another one's") {
+TEST_CASE("Cursor: a lease that this process returned is not reported as another process's") {
   const Scratch scratch;
   takt::detail::FileLease lease;
   REQUIRE(lease.take(scratch.path("lease")));
@@ -59,7 +59,7 @@ TEST_CASE("a cursor whose lease this process has given back is not said to be an
   CHECK(contains(cursor.problem(), "does not hold the lease"));
 }
 
-TEST_CASE("of two that take a stale lease at once, one has it") {
+TEST_CASE("Lease: only one of two concurrent processes gets a stale lease") {
   const Scratch scratch;
   const std::string file = scratch.path("lease");
   for (int round = 0; round < 500; ++round) {
@@ -81,7 +81,7 @@ TEST_CASE("of two that take a stale lease at once, one has it") {
   }
 }
 
-TEST_CASE("a lease whose number the program has taken for its own is given back, and that number is left alone") {
+TEST_CASE("Lease: is returned if the program reused its descriptor, which is left alone") {
   const Scratch scratch;
   takt::detail::FileLease lease;
   REQUIRE(lease.take(scratch.path("lease")));
@@ -96,7 +96,7 @@ TEST_CASE("a lease whose number the program has taken for its own is given back,
   ::close(numbers[0]);
 }
 
-TEST_CASE("what is no file is no lease, and stays as it is") {
+TEST_CASE("Lease: a special file is not a lease and is unchanged") {
   const Scratch scratch;
   write_text(scratch.path("victim"), this_host() + " " + std::to_string(kNobody) + "\n");
   const std::string file = scratch.path("lease");

@@ -9,7 +9,7 @@
 
 using takt::detail::findings_text;
 
-TEST_CASE("Findings text: a sentence a line, those that cost most, and how many more there are") {
+TEST_CASE("Findings text: one sentence per line, the costliest first, and the number of others") {
   takt::Snapshot snapshot;
   CHECK(findings_text(snapshot).empty());
   std::string expected;

@@ -25,7 +25,7 @@ void put_file(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-/// A repository in "repo" of `scratch`, with a branch "work/one" that has a file of its own.
+/// Creates a repository in "repo" of `scratch`, with a branch "work/one" that has its own ref file.
 void put_repository(const Scratch& scratch) {
   put_file(scratch.path("repo/.git/HEAD"), "ref: refs/heads/work/one\n");
   put_file(scratch.path("repo/.git/refs/heads/work/one"), kSecond + "\n");
@@ -41,7 +41,7 @@ std::string remote_in(const Scratch& scratch, const std::string& config, const s
 
 }  // namespace
 
-TEST_CASE("git: the commit of a branch is that of its file, before that of the packed ones") {
+TEST_CASE("git: a branch's own file takes precedence over packed refs") {
   const Scratch scratch;
   put_repository(scratch);
   std::filesystem::create_directories(scratch.path("repo/a/b"));
@@ -55,7 +55,7 @@ TEST_CASE("git: the commit of a branch is that of its file, before that of the p
   CHECK(git_state(scratch.path("repo")).commit == kFirst);
 }
 
-TEST_CASE("git: a commit that is checked out itself has no branch") {
+TEST_CASE("git: a detached HEAD has no branch") {
   const Scratch scratch;
   put_repository(scratch);
   const std::string commit = std::string(GENERATE(40U, 64U), 'b');
@@ -64,7 +64,7 @@ TEST_CASE("git: a commit that is checked out itself has no branch") {
   CHECK(git_state(scratch.path("repo")).branch.empty());
 }
 
-TEST_CASE("git: a further work tree has its own HEAD, and the branches and remotes of the repository") {
+TEST_CASE("git: a further work tree has its own HEAD and shares branches and remotes") {
   const Scratch scratch;
   put_repository(scratch);
   put_file(scratch.path("repo/.git/config"), "[remote \"origin\"]\n\turl = git@host:a/b.git\n");
@@ -80,14 +80,14 @@ TEST_CASE("git: a further work tree has its own HEAD, and the branches and remot
   CHECK(state.remote == "git@host:a/b.git");
 }
 
-TEST_CASE("git: a submodule is found by a relative path") {
+TEST_CASE("git: finds a submodule by its relative path") {
   const Scratch scratch;
   put_file(scratch.path("repo/sub/.git"), "gitdir: ../.git/modules/sub\n");
   put_file(scratch.path("repo/.git/modules/sub/HEAD"), kFirst + "\n");
   CHECK(git_state(scratch.path("repo/sub")).commit == kFirst);
 }
 
-TEST_CASE("git: a reference that names another one tells no commit") {
+TEST_CASE("git: a symbolic reference to another reference gives no commit") {
   const Scratch scratch;
   put_repository(scratch);
   put_file(scratch.path("repo/.git/HEAD"), "ref: refs/heads/alias\n");
@@ -95,7 +95,7 @@ TEST_CASE("git: a reference that names another one tells no commit") {
   CHECK(git_state(scratch.path("repo")).commit.empty());
 }
 
-TEST_CASE("git: what is no repository, or none that these files tell, is empty") {
+TEST_CASE("git: is empty for directories that are not repositories or cannot be read from these files") {
   const Scratch scratch;
   CHECK(git_state(scratch.path("nowhere")).root.empty());
   CHECK(git_state(scratch.path("")).root.empty());
@@ -117,7 +117,7 @@ TEST_CASE("git: what is no repository, or none that these files tell, is empty")
   CHECK(with_head("").empty());
 }
 
-TEST_CASE("git: a pipe in place of a file is not waited for") {
+TEST_CASE("git: does not wait for a pipe in place of a file") {
   const Scratch scratch;
   put_repository(scratch);
   REQUIRE(mkfifo(scratch.path("repo/.git/config").c_str(), 0600) == 0);
@@ -125,7 +125,7 @@ TEST_CASE("git: a pipe in place of a file is not waited for") {
   CHECK(git_state(scratch.path("repo")).remote.empty());
 }
 
-TEST_CASE("git: the address is that of the remote with the name, else of the first one") {
+TEST_CASE("git: the address is that of the branch's remote, else of the first one") {
   const Scratch scratch;
   put_repository(scratch);
   const std::string config =
@@ -146,7 +146,7 @@ TEST_CASE("git: the address is that of the remote with the name, else of the fir
   }
 }
 
-TEST_CASE("git: what gives a right to a repository goes from its address") {
+TEST_CASE("git: removes credentials from a repository's address") {
   CHECK(without_credentials("https://host/a.git") == "https://host/a.git");
   CHECK(without_credentials("https://user:password@host:8443/a.git") == "https://host:8443/a.git");
   CHECK(without_credentials("https://token@host/a.git") == "https://host/a.git");

@@ -35,7 +35,7 @@ std::map<std::string, double> by_name(const std::vector<JobMetrics>& metrics) {
   return values;
 }
 
-/// With the paths "0" to "39", of which the last one took longest.
+/// Returns a job with the paths "0" to "39", the last of which took longest.
 Job large_job(std::uint32_t ranks) {
   std::vector<std::pair<std::string, double>> inner;
   for (int path = 0; path < 40; ++path) { inner.emplace_back(std::to_string(path), 1 + path); }
@@ -54,7 +54,7 @@ std::map<std::string, std::vector<MetricPoint>> points_of(const takt::Snapshot& 
 
 }  // namespace
 
-TEST_CASE("Job metrics: of each path how its ranks lie, and of the job how many there are") {
+TEST_CASE("Job metrics: have the distribution over ranks of each path, and the number of ranks") {
   Job job = sample_job(3, {{"Forward", 8}});
   job.world_size = 4;
   job.missing = {2};
@@ -84,7 +84,7 @@ TEST_CASE("Job metrics: of each path how its ranks lie, and of the job how many 
   CHECK(by_name(job_metrics(job)) == expected);
 }
 
-TEST_CASE("Job metrics: there are as many however many ranks there are, of the paths that took longest") {
+TEST_CASE("Job metrics: their number does not depend on the ranks, and the longest paths are used") {
   std::set<std::string> of_one_size;
   for (const std::uint32_t ranks : {2U, 64U, 65U, 1000U, 100'000U}) {
     std::set<std::string> names;
@@ -99,7 +99,7 @@ TEST_CASE("Job metrics: there are as many however many ranks there are, of the p
   }
 }
 
-TEST_CASE("Job metrics: what is long on streams alone is among them, and what no rank has is not") {
+TEST_CASE("Job metrics: include paths that are long only on streams, but none that no rank has") {
   Job job = large_job(4);
   job.paths[1].device_total = over_ranks(4, 500, 500);
   job.paths[40].host_total = {};
@@ -109,7 +109,7 @@ TEST_CASE("Job metrics: what is long on streams alone is among them, and what no
   CHECK(by_name(job_metrics(Job())).size() == 2);
 }
 
-TEST_CASE("Job metrics: a key with a slash has another metric than a region in a region") {
+TEST_CASE("Job metrics: the metric of a key with a slash differs from that of nested regions") {
   Job job = sample_job(2, {{"a/b", 5}, {"a", 4}});
   takt::JobPath path = job.paths[2];
   path.name = "b";
@@ -120,7 +120,7 @@ TEST_CASE("Job metrics: a key with a slash has another metric than a region in a
   CHECK(values.count("total/ranks/time/Batch/a\\/b/mean_s") == 1);
 }
 
-TEST_CASE("Job metrics: their points have names that trackers take, the time of the totals, and numbers from 0 on") {
+TEST_CASE("Job metrics: points have valid names, the time of the totals, and numbers from 0 on") {
   takt::Snapshot snapshot;
   snapshot.run.start_unix_ns = 1'700'000'000'123'456'789;
   snapshot.wall_ns = 2'000'000'000;
@@ -152,7 +152,7 @@ TEST_CASE("Job metrics: their points have names that trackers take, the time of 
   CHECK(points_of(snapshot, of_utf8).count("total/ranks/time/Batch/ns::f<int>/slowest_rank") == 1);
 }
 
-TEST_CASE("Job metrics: of which ranks and paths they are is told in words") {
+TEST_CASE("Job metrics: a text says which ranks and paths they cover") {
   Job job = sample_job(4, {});
   CHECK(job_text(job) == "4 of 4");
   job.world_size = 6;

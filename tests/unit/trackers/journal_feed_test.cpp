@@ -25,7 +25,7 @@ namespace {
 
 constexpr takt::detail::Tracker kTracker{"abacus", "Abacus", "takt sync --to abacus", "abacus.json", "abacus.lease"};
 
-/// Takes what is new to it.
+/// Takes new data.
 struct Consumer : takt::detail::RunConsumer {
   bool take(const Snapshot& snapshot) override {
     ++asked;
@@ -62,7 +62,7 @@ struct JournalFeedRig {
     REQUIRE(::mkdir(directory.c_str(), 0700) == 0);
     add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
   }
-  /// A snapshot with those that come next.
+  /// Returns a snapshot with the next rows and metrics.
   Snapshot next(int rows, int metrics, bool finished = false) {
     snapshot.rows.clear();
     snapshot.metrics.clear();
@@ -95,7 +95,7 @@ std::chrono::steady_clock::time_point soon() { return std::chrono::steady_clock:
 
 }  // namespace
 
-TEST_CASE("journal feed: what an exporter was held up for comes from the journal, once and in order") {
+TEST_CASE("journal feed: data that an exporter could not take is read from the journal, once and in order") {
   JournalFeedRig rig;
   for (int period = 0; period < 20; ++period) {
     const bool last = period == 19;
@@ -111,7 +111,9 @@ TEST_CASE("journal feed: what an exporter was held up for comes from the journal
   CHECK(contains(rig.errors.text(), "Abacus"));
 }
 
-TEST_CASE("journal feed: samples that an exporter was held up for come from the journal, where nothing else lacks") {
+TEST_CASE(
+    "journal feed: samples that an exporter could not take are read from the journal, even if nothing else is "
+    "missing") {
   JournalFeedRig rig;
   for (int second = 0; second < 20; ++second) {
     Snapshot now = rig.next(0, 0, second == 19);
@@ -124,7 +126,7 @@ TEST_CASE("journal feed: samples that an exporter was held up for come from the 
   CHECK(rig.consumer.finished);
 }
 
-TEST_CASE("journal feed: without room what comes waits in the journal, and memory is left alone") {
+TEST_CASE("journal feed: if the consumer is full, data waits in the journal instead of in memory") {
   JournalFeedRig rig;
   const Snapshot first = rig.next(5, 0);
   rig.write(first);
@@ -145,7 +147,7 @@ TEST_CASE("journal feed: without room what comes waits in the journal, and memor
   CHECK(rig.consumer.finished);
 }
 
-TEST_CASE("journal feed: a metric that was first shown while rows came from the journal is not passed over") {
+TEST_CASE("journal feed: does not skip a metric first shown while rows came from the journal") {
   JournalFeedRig rig;
   const Snapshot first = rig.next(5, 0);
   rig.write(first);
@@ -155,7 +157,7 @@ TEST_CASE("journal feed: a metric that was first shown while rows came from the 
   rig.feed.take(shown);
   CHECK(rig.feed.is_behind());
   rig.write(missed);
-  Snapshot row_alone = shown;  // its metric comes into the journal later
+  Snapshot row_alone = shown;  // its metric is in the journal later
   row_alone.metrics.clear();
   rig.write(row_alone);
   const Snapshot later = rig.next(0, 1);
@@ -172,7 +174,7 @@ TEST_CASE("journal feed: a metric that was first shown while rows came from the 
   CHECK(rig.consumer.metrics == up_to(2));
 }
 
-TEST_CASE("journal feed: an exporter that was there at the start is held up before its first row, too") {
+TEST_CASE("journal feed: an exporter that was added at the start can be delayed before its first row, too") {
   JournalFeedRig rig;
   const int steps_before = GENERATE(0, 5);
   rig.snapshot.series[0].steps = static_cast<std::uint64_t>(steps_before);
@@ -186,7 +188,7 @@ TEST_CASE("journal feed: an exporter that was there at the start is held up befo
   CHECK(rig.consumer.metrics == up_to(3));
 }
 
-TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal nobody waits") {
+TEST_CASE("journal feed: a late exporter misses nothing, and without a journal nothing waits") {
   JournalFeedRig rig;
   rig.write(rig.next(5, 1));
   rig.snapshot.series[0].steps = 5;
@@ -208,7 +210,7 @@ TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal
   CHECK(rig.errors.text().empty());
 }
 
-TEST_CASE("journal feed: who has given up while it read the journal is not asked again, nor waited for") {
+TEST_CASE("journal feed: a consumer that stopped while reading the journal is not called or awaited again") {
   JournalFeedRig rig;
   const Snapshot first = rig.next(5, 0);
   rig.write(first);

@@ -27,7 +27,7 @@ namespace {
 constexpr takt::detail::Tracker kLiveDeliveryTracker{"abacus", "Abacus", "takt sync --to abacus", "abacus.json",
                                                      "abacus.lease"};
 
-/// What was asked of a LiveRun, and what it answers.
+/// Calls to a LiveRun, and its scripted results.
 struct Script {
   std::vector<std::string> calls;
   Claim claim = Claim::ours;
@@ -86,7 +86,7 @@ using Calls = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("live delivery: a run is begun once, holds the lease while it goes on, and gives it back") {
+TEST_CASE("live delivery: starts a run once, holds the lease meanwhile, and returns it") {
   LiveDeliveryRig rig;
   const auto delivery = rig.delivery();
   CHECK(delivery->flush(milliseconds(0)));
@@ -101,7 +101,7 @@ TEST_CASE("live delivery: a run is begun once, holds the lease while it goes on,
   CHECK(rig.script.calls == Calls{"begin", "take", "flush", "finish"});
 }
 
-TEST_CASE("live delivery: of a run with ranks, rank 0 speaks, unless all are to") {
+TEST_CASE("live delivery: only rank 0 of a run with ranks delivers, unless all are to") {
   LiveDeliveryRig rig;
   rig.snapshot.run.rank = 1;
   const auto silent = rig.delivery();
@@ -113,8 +113,7 @@ TEST_CASE("live delivery: of a run with ranks, rank 0 speaks, unless all are to"
   CHECK(rig.script.calls == Calls{"begin", "take"});
 }
 
-TEST_CASE(
-    "live delivery: who finds that another one has begun, or holds the lease, is told, and may leave the run to it") {
+TEST_CASE("live delivery: reports another process that has started or holds the lease, and may leave the run to it") {
   LiveDeliveryRig rig;
   const auto first = rig.delivery();
   first->begin(rig.snapshot);
@@ -135,10 +134,10 @@ TEST_CASE(
   CHECK_FALSE(third->flush(milliseconds(0)));
   CHECK_FALSE(third->shutdown(milliseconds(0)));
   CHECK(rig.script.calls.empty());
-  CHECK(exists(rig.lease()));  // the first one's
+  CHECK(exists(rig.lease()));  // that of the first
 }
 
-TEST_CASE("live delivery: one that has stopped leaves the run to takt sync at once") {
+TEST_CASE("live delivery: after a stop it leaves the run to takt sync at once") {
   LiveDeliveryRig rig;
   const auto delivery = rig.delivery();
   delivery->begin(rig.snapshot);
@@ -147,7 +146,7 @@ TEST_CASE("live delivery: one that has stopped leaves the run to takt sync at on
   CHECK_FALSE(exists(rig.lease()));
 }
 
-TEST_CASE("live delivery: a run that could not begin for lack of memory is shown nothing, and is left to others") {
+TEST_CASE("live delivery: a run that could not start for lack of memory is left to others") {
   LiveDeliveryRig rig;
   rig.script.throws = true;
   const auto delivery = rig.delivery();
@@ -158,7 +157,7 @@ TEST_CASE("live delivery: a run that could not begin for lack of memory is shown
   CHECK(rig.script.calls == Calls{"begin"});
 }
 
-TEST_CASE("live delivery: the child of a fork delivers nothing, and leaves the lease to the parent") {
+TEST_CASE("live delivery: a forked child delivers nothing and leaves the lease to the parent") {
   LiveDeliveryRig rig;
   auto delivery = rig.delivery();
   auto unused = rig.delivery();
@@ -174,7 +173,7 @@ TEST_CASE("live delivery: the child of a fork delivers nothing, and leaves the l
   CHECK(exists(rig.lease()));
 }
 
-TEST_CASE("live delivery: without a run there is nothing to deliver, which is no failure") {
+TEST_CASE("live delivery: having no run to deliver is not a failure") {
   LiveDeliveryRig rig;
   LiveDelivery delivery(kLiveDeliveryTracker, false, nullptr);
   CHECK(delivery.export_snapshot(rig.snapshot) == ExportResult::ok);

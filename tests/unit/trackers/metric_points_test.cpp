@@ -33,7 +33,7 @@ struct Rig {
     add_series(snapshot, batch, add_thread(snapshot, "main"));
   }
 
-  /// A step of one second.
+  /// Adds a step of one second.
   void add_step(std::int64_t number, std::int64_t io_ns, std::int64_t device_ns = takt::Cell::kAbsent,
                 std::uint32_t series = 0) {
     takt::Row& row = add_row(snapshot, series, sequence++);
@@ -93,7 +93,7 @@ std::vector<Bare> of_source(const Rig& rig, MetricPoint::Source source) {
 
 }  // namespace
 
-TEST_CASE("Metric points: behind a gap they have no number, because others may have made more of them") {
+TEST_CASE("Metric points: have no number after a gap, because others may have made more of them") {
   Rig rig(true);
   rig.sequence = rig.metrics = 5;  // added late, which is no loss
   rig.add_step(0, 1'000'000);
@@ -113,7 +113,7 @@ TEST_CASE("Metric points: behind a gap they have no number, because others may h
   }
 }
 
-TEST_CASE("Metric points: the total of a region that was open at the end has that time") {
+TEST_CASE("Metric points: the total of a region open at the end includes its time so far") {
   Rig rig;
   rig.snapshot.paths[0].host.add(4'000'000'000);
   rig.snapshot.paths[rig.batch].host.add(5'500'000'000);
@@ -129,7 +129,7 @@ TEST_CASE("Metric points: the total of a region that was open at the end has tha
   CHECK(found["total/time/Epoch/Batch/IO/count"][0].value == 0.0);
 }
 
-TEST_CASE("Metric points: p95 is there from twenty steps on") {
+TEST_CASE("Metric points: p95 exists from twenty steps on") {
   for (const std::int64_t steps : {19, 20}) {
     Rig rig;
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -172,7 +172,7 @@ TEST_CASE("Metric points: a window closes at the first step end ten seconds afte
   CHECK(found.count("gpu/Epoch/Batch/IO/mean_s") == 0);
 }
 
-TEST_CASE("Metric points: of a million steps there is a point for each window, and each step is in one") {
+TEST_CASE("Metric points: a million steps give one point per window, and each step is in one") {
   Rig rig;
   constexpr std::int64_t kSteps = 1'000'000;
   constexpr std::int64_t kStep = kMetricPointsSecond / 1000;
@@ -194,7 +194,7 @@ TEST_CASE("Metric points: of a million steps there is a point for each window, a
   CHECK(counts.back().timestamp_ms == 1'700'001'000'123);
 }
 
-TEST_CASE("Metric points: the last window closes at the end, and the totals follow") {
+TEST_CASE("Metric points: the last window closes at the end, followed by the totals") {
   Rig rig;
   rig.add_step(0, 5, 3);
   rig.snapshot.paths[rig.io].host.add(5'000'000);
@@ -213,7 +213,7 @@ TEST_CASE("Metric points: the last window closes at the end, and the totals foll
   CHECK(rig.out.size() == before);
 }
 
-TEST_CASE("Metric points: every step, if so wished") {
+TEST_CASE("Metric points: one per step on request") {
   Rig rig(true);
   for (std::int64_t step = 0; step < 3; ++step) { rig.add_step(step, 7 + step, 5); }
   rig.take();
@@ -225,7 +225,7 @@ TEST_CASE("Metric points: every step, if so wished") {
   CHECK(found.count("time/Epoch/Batch/IO/mean_s") == 0);
 }
 
-TEST_CASE("Metric points: the user's metrics keep name, step and time, not a number is counted") {
+TEST_CASE("Metric points: the user's metrics keep name, step and time, and NaN is counted") {
   Rig rig;
   rig.add_metric("loss", 0.1, 7);
   rig.add_metric("loss", std::numeric_limits<double>::quiet_NaN(), 8);
@@ -244,7 +244,7 @@ TEST_CASE("Metric points: the user's metrics keep name, step and time, not a num
   CHECK(found["user/exposed/mine"].size() == 1);
 }
 
-TEST_CASE("Metric points do not depend on how rows were shared out to snapshots") {
+TEST_CASE("Metric points: do not depend on the distribution of rows over snapshots") {
   Rig whole;
   Rig parts;
   for (std::int64_t step = 0; step < 57; ++step) {
@@ -262,7 +262,7 @@ TEST_CASE("Metric points do not depend on how rows were shared out to snapshots"
   }
 }
 
-TEST_CASE("Metric points: rows shown again make nothing new") {
+TEST_CASE("Metric points: repeated rows add nothing") {
   Rig rig(true);
   rig.add_step(0, 1);
   const std::vector<takt::Row> rows = rig.snapshot.rows;
@@ -273,7 +273,7 @@ TEST_CASE("Metric points: rows shown again make nothing new") {
   CHECK(rig.out.size() == before);
 }
 
-TEST_CASE("Metric points: series of one Batch path on two threads stay apart") {
+TEST_CASE("Metric points: series of one Batch path on two threads stay separate") {
   Rig rig(true);
   add_series(rig.snapshot, rig.batch, add_thread(rig.snapshot, "second"));
   rig.add_step(0, 1);
@@ -284,7 +284,7 @@ TEST_CASE("Metric points: series of one Batch path on two threads stay apart") {
   CHECK(found["time/thread-1/Epoch/Batch/IO/step_s"].size() == 1);
 }
 
-TEST_CASE("Metric points: what streams waited for, of each window, and in all") {
+TEST_CASE("Metric points: include stream waits per window and in total") {
   Rig rig;
   const std::uint32_t wait = add_path(rig.snapshot, takt::CommWait.name(), rig.batch, takt::Kind::wait);
   for (std::int64_t step = 0; step < 12; ++step) {
@@ -308,10 +308,10 @@ TEST_CASE("Metric points: what streams waited for, of each window, and in all") 
   CHECK(found["total/exposed/comm/total_s"][0].value == 2300 / 1e9);
 }
 
-TEST_CASE("Metric points: few of them are three a region, and none of the whole run but its throughput") {
+TEST_CASE("Metric points: in few mode there are three per region, and for the whole run only its throughput") {
   Rig rig(false, MetricSet::few);
   const std::uint32_t forward = add_path(rig.snapshot, "Forward", rig.batch, takt::Kind::compute);
-  for (std::int64_t step = 0; step < 60; ++step) {  // twenty a window
+  for (std::int64_t step = 0; step < 60; ++step) {  // twenty per window
     rig.add_step(step, (step % 20 + 1) * 10'000'000);
     rig.snapshot.rows.back().begin_ns /= 2;
     rig.snapshot.rows.back().host_ns /= 2;
@@ -349,11 +349,12 @@ TEST_CASE("Metric points: few of them are three a region, and none of the whole 
   CHECK(found["gpu/Epoch/Batch/Forward/mean_s"][2].value == 0.4);
 }
 
-TEST_CASE("Metric points: of few, less than half a window at the end is no point, unless it is the only one") {
+TEST_CASE(
+    "Metric points: in few mode a final part of less than half a window has no point, unless it is the only one") {
   const std::int64_t steps = GENERATE(2, 13, 17, 20);
   Rig rig(false, MetricSet::few);
   for (std::int64_t step = 0; step < steps; ++step) { rig.add_step(step, 1'000'000); }
-  rig.snapshot.rows.back().items = 1;  // as of a last batch that is not full
+  rig.snapshot.rows.back().items = 1;  // as with an incomplete last batch
   rig.snapshot.finished = true;
   rig.take();
   std::vector<std::int64_t> ends;
@@ -368,7 +369,7 @@ TEST_CASE("Metric points: of few, less than half a window at the end is no point
                                : std::vector<std::int64_t>{9, 19}));
 }
 
-TEST_CASE("Metric points: of a run without steps, few are of the whole run") {
+TEST_CASE("Metric points: in few mode a run without steps has points of the whole run") {
   Rig rig(false, MetricSet::few);
   rig.snapshot.series.clear();
   rig.snapshot.paths[rig.io].host.add(5'000'000);
@@ -382,7 +383,7 @@ TEST_CASE("Metric points: of a run without steps, few are of the whole run") {
   CHECK(found["total/gpu/Epoch/Batch/IO/total_s"][0].value == 0.003);
 }
 
-TEST_CASE("Metric points tell each name that became another one, once") {
+TEST_CASE("Metric points: report each changed name once") {
   Rig rig;
   const std::uint32_t odd = add_path(rig.snapshot, "ns::f<int>", rig.batch);
   rig.add_step(0, 5);

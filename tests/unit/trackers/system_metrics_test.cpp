@@ -30,14 +30,14 @@ std::vector<SystemMetric> named(const Sensor& sensor) {
   return {{sensor.name + "/power", Quantity::power, 1e-3}, {sensor.name + "/cpu", Quantity::cpu_time, 100.0 / 8}};
 }
 
-/// A process of which power and processor time are told.
+/// A process with known power and CPU time.
 struct SystemMetricsRig {
   SystemMetricsRig() { add_sensor("process"); }
 
   void add_sensor(const std::string& name) {
     snapshot.sensors.push_back(sensor_of(Sensor::Kind::process, name, {Quantity::power, Quantity::cpu_time}));
   }
-  /// Keeps what is known by it. Returns how much that is.
+  /// Adds a sample and its current metrics. Returns their number.
   std::size_t add(std::int64_t time_ns, std::int64_t power, std::int64_t cpu_ns, std::uint32_t sensor = 0) {
     Sample sample;
     sample.sensor = sensor;
@@ -58,19 +58,19 @@ struct SystemMetricsRig {
 
 }  // namespace
 
-TEST_CASE("system metrics: a window has the mean of its samples, and the growth of what counts up") {
+TEST_CASE("system metrics: a window has the mean of its samples, or the increase of counters") {
   SystemMetricsRig rig;
   for (std::int64_t second = 0; second <= 30; ++second) {
     rig.add(second * kSystemMetricsSecond, second * 1000, second * second * kSystemMetricsSecond);
   }
   CHECK(rig.values["process/power"] == std::map<std::int64_t, double>{{0, 4.5}, {1, 14.5}, {2, 24.5}});
-  // From the last sample of the window before to its own last one: (19 * 19 - 9 * 9) s in 10 s, on 8 processors.
+  // From the last sample of the previous window to its own last one: (19 * 19 - 9 * 9) s in 10 s, on 8 CPUs.
   CHECK(rig.values["process/cpu"].at(0) == Approx(81.0 / 9 * 100 / 8));
   CHECK(rig.values["process/cpu"].at(1) == Approx(280.0 / 10 * 100 / 8));
   CHECK(rig.values["process/cpu"].at(2) == Approx(480.0 / 10 * 100 / 8));
 }
 
-TEST_CASE("system metrics: at any rate there is one value a window, which the samples come to when added up anew") {
+TEST_CASE("system metrics: at any rate a window has one value, equal to that computed from its samples") {
   Random random(GENERATE(1U, 2U, 3U));
   SystemMetricsRig rig;
   std::map<std::int64_t, std::pair<double, double>> sums;
@@ -91,13 +91,13 @@ TEST_CASE("system metrics: at any rate there is one value a window, which the sa
   for (const auto& [window, value] : rig.values["process/cpu"]) { CHECK(value == Approx(12.5)); }
 }
 
-TEST_CASE("system metrics: what nobody measured has no value") {
+TEST_CASE("system metrics: unmeasured quantities have no value") {
   SystemMetricsRig rig;
   rig.add(0, Sample::kAbsent, 0);
   rig.add(9 * kSystemMetricsSecond, Sample::kAbsent, 9 * kSystemMetricsSecond);
   rig.add(10 * kSystemMetricsSecond, 3000, Sample::kAbsent);
   rig.add(20 * kSystemMetricsSecond, 4000, 20 * kSystemMetricsSecond);
-  // A pause of the sampler: what was used in it was not used in the window behind it.
+  // A pause of the sampler: its use does not belong to the next window.
   rig.add(59 * kSystemMetricsSecond, 5000, 900 * kSystemMetricsSecond);
   rig.add(60 * kSystemMetricsSecond, 6000, 100 * kSystemMetricsSecond);  // the counter was reset
   rig.add(69 * kSystemMetricsSecond, 6000, 109 * kSystemMetricsSecond);
@@ -106,7 +106,7 @@ TEST_CASE("system metrics: what nobody measured has no value") {
   CHECK(rig.values["process/cpu"] == std::map<std::int64_t, double>{{0, 12.5}});
 }
 
-TEST_CASE("system metrics: of two meters with one name, such as two slices of a GPU, the first one has it") {
+TEST_CASE("system metrics: the first of two sensors with one name, such as two MIG instances, is used") {
   SystemMetricsRig rig;
   rig.add_sensor("process");
   rig.add_sensor("other");
@@ -119,7 +119,7 @@ TEST_CASE("system metrics: of two meters with one name, such as two slices of a 
   CHECK(rig.values["other/power"].at(0) == 5);
 }
 
-TEST_CASE("system metrics: samples of no meter, of another shape, or of an impossible time are passed over") {
+TEST_CASE("system metrics: skips samples of unknown sensors, wrong shape, or impossible times") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   SystemMetricsRig rig;
   CHECK(rig.add(kMax, 1000, 0) == 0);

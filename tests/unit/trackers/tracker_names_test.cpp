@@ -16,7 +16,7 @@ bool ends_with_hash(const std::string& name) {
          name.find_first_not_of("0123456789abcdef", name.size() - 8) == std::string::npos;
 }
 
-/// The rule of the servers, in the ASCII subset.
+/// The servers' rule for names, in the ASCII subset.
 bool is_valid(const std::string& name) {
   if (name.empty() || name.size() > 250 || name.front() == '/' || name.back() == '/') { return false; }
   const std::string framed = "/" + name + "/";
@@ -29,13 +29,13 @@ bool is_valid(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("Tracker names that are good stay as they are") {
+TEST_CASE("Tracker names: keeps valid names") {
   for (const char* const name : {"loss", "ok/slash", "a b", " ", "a-b_c.d", "..a", "time/Epoch/Batch/mean_s"}) {
     CHECK(tracker_name(name, 250) == name);
   }
 }
 
-TEST_CASE("Tracker names that a server refuses are changed, and end with a hash") {
+TEST_CASE("Tracker names: changes names that a server refuses and appends a hash") {
   for (const char* const name :
        {"a//b", "/abs", "a/", "..", "../x", "a/../b", "./a", ".", "", "\xF0\x9F\x98\x80", "tab\t", "a\\b", "@",
         "ns::f<int>", "loss\n", "caf\xC3\xA9", "a,b", "100%", "\xFF\xFE"}) {
@@ -48,7 +48,7 @@ TEST_CASE("Tracker names that a server refuses are changed, and end with a hash"
   CHECK(tracker_name("caf\xC3\xA9", 250).substr(0, 5) == "caf__");
 }
 
-TEST_CASE("Tracker names that are too long keep their start") {
+TEST_CASE("Tracker names: keeps the start of names that are too long") {
   const std::string safe = tracker_name(std::string(300, 'x'), 250);
   CHECK(safe.size() == 250);
   CHECK(ends_with_hash(safe));
@@ -57,7 +57,7 @@ TEST_CASE("Tracker names that are too long keep their start") {
   CHECK(is_valid(tracker_name(std::string(240, 'x') + "/" + std::string(60, 'y'), 250)));
 }
 
-TEST_CASE("Two tracker names never become one") {
+TEST_CASE("Tracker names: never merges two names") {
   TrackerNames names;
   const std::string colons = names.of("a::b");
   const std::string commas = names.of("a,,b");
@@ -65,7 +65,7 @@ TEST_CASE("Two tracker names never become one") {
   CHECK(names.changed() == 2);
   CHECK(names.of("a::b") == colons);
   CHECK(names.changed() == 2);
-  // Somebody whose own name is what another one became.
+  // Contains a name that equals the changed form of another.
   TrackerNames rivals;
   const std::string first = rivals.of("a::b");
   const std::string second = rivals.of(first);
@@ -74,7 +74,7 @@ TEST_CASE("Two tracker names never become one") {
   CHECK(rivals.of("a::b") == first);
 }
 
-TEST_CASE("Tracker names: where all of UTF-8 is taken, only what is none is changed, and no two become one") {
+TEST_CASE("Tracker names: with full UTF-8 only invalid text is changed, and names stay distinct") {
   TrackerNames names;
   names.take_utf8();
   for (const char* const name : {"val/mAP@0.5", "acc (%)", "\xCE\xBB", "ns::f<int>", "a//b"}) {

@@ -45,7 +45,7 @@ takt::RunInfo run_of(int rank, int world_size) {
 
 }  // namespace
 
-TEST_CASE("W&B options: every variable is read") {
+TEST_CASE("W&B options: reads every variable") {
   const support::ScopedEnvironment environment({{"WANDB_MODE", "offline"},
                                                 {"WANDB_DIR", "/somewhere"},
                                                 {"WANDB_ENTITY", "team"},
@@ -75,7 +75,7 @@ TEST_CASE("W&B options: every variable is read") {
   CHECK(options.all_ranks);
 }
 
-TEST_CASE("W&B options: without variables they are the defaults") {
+TEST_CASE("W&B options: without variables all are defaults") {
   const support::ScopedEnvironment environment;
   const WandbOptions options = WandbOptions::from_env();
   CHECK(options.mode == WandbMode::online);
@@ -84,7 +84,7 @@ TEST_CASE("W&B options: without variables they are the defaults") {
   CHECK_FALSE(options.all_ranks);
 }
 
-TEST_CASE("W&B options: modes, old names of them, and what is none") {
+TEST_CASE("W&B options: accepts modes and their old names, and reports invalid ones") {
   const std::vector<std::pair<const char*, WandbMode>> modes = {{"online", WandbMode::online},
                                                                 {"run", WandbMode::online},
                                                                 {"offline", WandbMode::offline},
@@ -106,7 +106,7 @@ TEST_CASE("W&B options: modes, old names of them, and what is none") {
   CHECK(mentions(errors.text(), {"WANDB_MODE=shared", "online", "offline", "disabled"}));
 }
 
-TEST_CASE("W&B options: what a run has to do with one of its id") {
+TEST_CASE("W&B options: reads how to treat an existing run of the same id") {
   using takt::WandbResume;
   const support::CaughtErrors errors;
   for (const auto& [word, meaning] : {std::pair{"allow", WandbResume::allow}, std::pair{"auto", WandbResume::allow},
@@ -131,7 +131,7 @@ TEST_CASE("W&B options: what a run has to do with one of its id") {
   CHECK_FALSE(takt::detail::wandb_identity({}, options, "made-up").resume);
 }
 
-TEST_CASE("W&B options: what of the client's is not followed is named, once and without its value") {
+TEST_CASE("W&B options: names unsupported client settings once and without their value") {
   const support::CaughtErrors errors;
   const support::ScopedEnvironment environment({{"WANDB_MODE", "offline"},
                                                 {"WANDB_CACHE_DIR", "/c"},
@@ -147,7 +147,7 @@ TEST_CASE("W&B options: what of the client's is not followed is named, once and 
   CHECK_FALSE(contains(errors.text(), "WANDB_PROJECT"));
 }
 
-TEST_CASE("W&B options: what is told of program and code has the client's own switches") {
+TEST_CASE("W&B options: data on program and code follows the client's own switches") {
   const support::ScopedEnvironment environment({{"WANDB_MODE", "offline"},
                                                 {"WANDB_X_DISABLE_META", "true"},
                                                 {"WANDB_DISABLE_GIT", "1"},
@@ -164,7 +164,7 @@ TEST_CASE("W&B options: what is told of program and code has the client's own sw
   CHECK(options.program == "train.sh");
 }
 
-TEST_CASE("W&B options: the key is not told") {
+TEST_CASE("W&B options: never show the key") {
   const std::string key(40, 'k');
   const support::ScopedEnvironment environment({{"WANDB_API_KEY", key}, {"WANDB_PROJECT", "a/b"}});
   const support::CaughtErrors errors;
@@ -172,7 +172,7 @@ TEST_CASE("W&B options: the key is not told") {
   CHECK_FALSE(contains(errors.text(), "kkkk"));
 }
 
-TEST_CASE("W&B options that its server would not take are refused, saying what to do") {
+TEST_CASE("W&B options: values that its server would refuse are refused with the remedy") {
   CHECK(problem_of({}).empty());
   for (const char* const id : {"a:b", "a/b", "a#", "it's", " a", "a ", "a\nb"}) {
     WandbOptions options;
@@ -199,7 +199,7 @@ TEST_CASE("W&B options that its server would not take are refused, saying what t
   CHECK(contains(problem_of(options), "WANDB_ENTITY"));
 }
 
-TEST_CASE("W&B identity: the name is that of the Session unless it is set, one rank needs no group") {
+TEST_CASE("W&B identity: the name is that of the Session unless set, and one rank needs no group") {
   const WandbIdentity identity = wandb_identity(run_of(0, 1), {}, "abcd1234");
   CHECK(identity.id == "abcd1234");
   CHECK(identity.name == "digits");
@@ -208,7 +208,7 @@ TEST_CASE("W&B identity: the name is that of the Session unless it is set, one r
   CHECK(identity.project.empty());
 }
 
-TEST_CASE("W&B identity: ranks that are runs of their own have ids of their own and one group") {
+TEST_CASE("W&B identity: ranks with separate runs have separate ids and one group") {
   WandbOptions options;
   options.all_ranks = true;
   options.run_id = "mine";
@@ -226,7 +226,7 @@ TEST_CASE("W&B identity: ranks that are runs of their own have ids of their own 
   CHECK(wandb_identity(run_of(1, 2), options, "").job_type == "worker");
 }
 
-TEST_CASE("W&B config: parameters are numbers where they look like them") {
+TEST_CASE("W&B config: parameters that look like numbers are numbers") {
   const std::map<std::string, std::string> expected = {
       {"0.25", "0.25"},     {"-1e-05", "-1e-05"},   {"7", "7"},          {"true", "true"}, {"007", "\"007\""},
       {"nan", "\"nan\""},   {"1e999", "\"1e999\""}, {"", "\"\""},        {" 1", "\" 1\""}, {"[1]", "\"[1]\""},
@@ -234,7 +234,7 @@ TEST_CASE("W&B config: parameters are numbers where they look like them") {
   for (const auto& [value, json] : expected) { CHECK(wandb_param("name", value) == json); }
 }
 
-TEST_CASE("W&B config: a value longer than W&B takes is cut between characters, and a line says so") {
+TEST_CASE("W&B config: cuts a value that is too long between characters and reports it") {
   const support::CaughtErrors errors;
   std::string value = "x";
   for (int number = 0; number < 500'000; ++number) { value += "\xC3\xA9"; }
@@ -242,7 +242,7 @@ TEST_CASE("W&B config: a value longer than W&B takes is cut between characters, 
   CHECK(mentions(errors.text(), {"\"long one\"", "megabyte"}));
 }
 
-TEST_CASE("W&B config: what is new or changed, names with dots and slashes stay, reserved ones do not") {
+TEST_CASE("W&B config: has new or changed values, keeps dots and slashes in names, and excludes reserved ones") {
   takt::Snapshot snapshot;
   snapshot.run = run_of(0, 1);
   snapshot.params = {{"lr", "0.25"}, {"a.b/c", "x"}, {"tags", "mine"}, {"_wandb", "mine"}};

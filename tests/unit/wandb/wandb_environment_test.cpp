@@ -32,7 +32,7 @@ WandbEnvironment read_system(const Scratch& scratch, const WandbOptions& options
 
 }  // namespace
 
-TEST_CASE("W&B environment: program, arguments and machine are those of the system's files") {
+TEST_CASE("W&B environment: program, arguments and machine come from the system's files") {
   const Scratch scratch;
   put_system_file(scratch, "proc/self/cmdline",
                   std::string("./train\0--lr\0"
@@ -58,7 +58,7 @@ TEST_CASE("W&B environment: program, arguments and machine are those of the syst
   CHECK(found.has_nvidia);
 }
 
-TEST_CASE("W&B environment: AMD's GPUs are known by their product") {
+TEST_CASE("W&B environment: identifies AMD GPUs by their product") {
   const Scratch scratch;
   put_system_file(scratch, "sys/class/drm/card1/device/product_name", "AMD Instinct MI300X\n");
   put_system_file(scratch, "sys/class/drm/card1-DP-1/device/product_name", "no card\n");
@@ -67,7 +67,7 @@ TEST_CASE("W&B environment: AMD's GPUs are known by their product") {
   CHECK_FALSE(found.has_nvidia);
 }
 
-TEST_CASE("W&B environment: what is switched off is not looked at") {
+TEST_CASE("W&B environment: does not read what is switched off") {
   const Scratch scratch;
   put_system_file(scratch, "proc/self/cmdline", std::string("a\0b\0", 4));
   WandbOptions options;
@@ -87,7 +87,7 @@ TEST_CASE("W&B environment: what is switched off is not looked at") {
   CHECK(read_system(scratch, options).program.empty());
 }
 
-TEST_CASE("W&B environment: of arguments that are called after a secret only the name is told") {
+TEST_CASE("W&B environment: shows only the names of arguments that are named like a secret") {
   const std::string key(40, 'k');
   const auto of = [&](const Words& args) { return without_secrets(args, key); };
   CHECK(of({"--lr", "0.1", "data"}) == Words{"--lr", "0.1", "data"});
@@ -102,7 +102,7 @@ TEST_CASE("W&B environment: of arguments that are called after a secret only the
   CHECK(of({"--token"}) == Words{"--token"});
 }
 
-TEST_CASE("W&B environment: the record says what wandb-metadata.json says") {
+TEST_CASE("W&B environment: the record has the same data as wandb-metadata.json") {
   WandbEnvironment environment;
   environment.known = true;
   environment.os = "Linux-6";

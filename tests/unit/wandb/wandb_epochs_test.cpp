@@ -12,7 +12,7 @@ using takt::detail::WandbEpochs;
 
 namespace {
 
-/// Steps of 100 ms in epochs, with validation as a Batch path of its own.
+/// Steps of 100 ms in epochs, with validation as a separate Batch path.
 struct EpochRig {
   EpochRig() {
     const std::uint32_t epoch = takt_test::add_path(snapshot, "Epoch");
@@ -22,7 +22,7 @@ struct EpochRig {
     takt_test::add_series(snapshot, batch, 0);
     takt_test::add_series(snapshot, held_out, 0);
   }
-  /// \param continues the period before it counts for throughput.
+  /// \param continues the previous period counts for throughput.
   void step(bool continues, std::uint32_t series = 0) {
     takt::Row row;
     row.series = series;
@@ -52,7 +52,7 @@ TEST_CASE("W&B epochs: a run without Epochs has none") {
   CHECK(epochs.ended_at(1) == -1);
 }
 
-TEST_CASE("W&B epochs: several that end in a period end where they did") {
+TEST_CASE("W&B epochs: several that end in one period end at their own places") {
   EpochRig rig;
   for (int epoch = 0; epoch < 3; ++epoch) {
     for (int step = 0; step < 4; ++step) { rig.step(step != 0); }
@@ -68,7 +68,7 @@ TEST_CASE("W&B epochs: several that end in a period end where they did") {
   CHECK(rig.epochs.ended_at(1200) == 3);
 }
 
-TEST_CASE("W&B epochs: the end of one is counted once, wherever the period ends") {
+TEST_CASE("W&B epochs: counts each end once, wherever the period ends") {
   EpochRig rig;
   for (int epoch = 0; epoch < 5; ++epoch) {
     for (int step = 0; step < 3; ++step) {
@@ -86,7 +86,7 @@ TEST_CASE("W&B epochs: the end of one is counted once, wherever the period ends"
   CHECK(rig.epochs.ended_at(1500) == 5);
 }
 
-TEST_CASE("W&B epochs: validation in the middle of one does not end it") {
+TEST_CASE("W&B epochs: validation in the middle of an epoch does not end it") {
   EpochRig rig;
   rig.step(false);
   rig.step(true);
@@ -102,7 +102,7 @@ TEST_CASE("W&B epochs: validation in the middle of one does not end it") {
   CHECK(rig.epochs.ended_at(550) == 1);
 }
 
-TEST_CASE("W&B epochs: steps whose device values come late belong to their own") {
+TEST_CASE("W&B epochs: steps with late device values belong to their own epoch") {
   EpochRig rig;
   rig.step(false);
   rig.step(true);
@@ -120,7 +120,7 @@ TEST_CASE("W&B epochs: steps whose device values come late belong to their own")
   CHECK(rig.epochs.ended_at(1100) == 1);
 }
 
-TEST_CASE("W&B epochs: thousands of them take no more memory than the last thousand") {
+TEST_CASE("W&B epochs: thousands take no more memory than the last thousand") {
   EpochRig rig;
   for (int epoch = 0; epoch < 5000; ++epoch) {
     rig.step(false);

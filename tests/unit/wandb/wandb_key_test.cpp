@@ -28,7 +28,7 @@ const std::string kNetrc = "machine api.wandb.ai\n  login user\n  password " + k
 
 }  // namespace
 
-TEST_CASE("A key of W&B has 40 characters or more, after what a server of one's own puts in front") {
+TEST_CASE("W&B key: has 40 characters or more, after the prefix of a self-hosted server") {
   CHECK(wandb_key_problem(kKey).empty());
   CHECK(wandb_key_problem("local-" + kKey).empty());
   CHECK(wandb_key_problem("head.payload.sign-ature").empty());
@@ -40,7 +40,7 @@ TEST_CASE("A key of W&B has 40 characters or more, after what a server of one's 
   CHECK_FALSE(contains(wandb_key_problem("short-secret"), "secret"));
 }
 
-TEST_CASE("A key that W&B would not take is an error that does not show it") {
+TEST_CASE("W&B key: an invalid one is an error that does not show it") {
   const support::ScopedEnvironment environment({{"WANDB_API_KEY", "too-short"}, {"WANDB_DIR", "/not/used"}});
   CHECK_THROWS_WITH(takt::WandbExporter::from_env(), takt_test::containing("WANDB_API_KEY"));
   CHECK_THROWS_WITH(takt::WandbExporter::from_env(), !takt_test::containing("too-short"));
@@ -48,7 +48,7 @@ TEST_CASE("A key that W&B would not take is an error that does not show it") {
   CHECK_NOTHROW(takt::WandbExporter::from_env());
 }
 
-TEST_CASE("A netrc is read as its own readers do") {
+TEST_CASE("W&B key: reads a netrc as its own readers do") {
   CHECK(netrc_password(kNetrc, "api.wandb.ai") == kKey);
   CHECK(netrc_password(kNetrc, "API.wandb.ai") == kKey);
   CHECK(netrc_password(kNetrc, "wandb.ai").empty());
@@ -63,7 +63,7 @@ TEST_CASE("A netrc is read as its own readers do") {
   CHECK(netrc_password("", "a").empty());
 }
 
-TEST_CASE("The key comes from NETRC, ~/.netrc or ~/_netrc, for the host of the server alone") {
+TEST_CASE("W&B key: comes from NETRC, ~/.netrc or ~/_netrc, only for the server's host") {
   const Scratch scratch;
   const support::ScopedEnvironment environment({{"HOME", scratch.path("")}, {"NETRC", ""}});
   const support::CaughtErrors errors;
@@ -82,7 +82,7 @@ TEST_CASE("The key comes from NETRC, ~/.netrc or ~/_netrc, for the host of the s
   CHECK(errors.lines().empty());
 }
 
-TEST_CASE("A netrc that others can read is used, and a line says how to change that, without the key") {
+TEST_CASE("W&B key: a netrc readable by others is used, with a warning that names the remedy without the key") {
   const Scratch scratch;
   write_text(scratch.path("mine"), kNetrc);
   ::chmod(scratch.path("mine").c_str(), 0640);
@@ -93,7 +93,7 @@ TEST_CASE("A netrc that others can read is used, and a line says how to change t
   CHECK_FALSE(contains(errors.text(), kKey));
 }
 
-TEST_CASE("A variable for the key goes before netrc, and offline asks for none") {
+TEST_CASE("W&B key: a variable takes precedence over netrc, and offline mode needs no key") {
   const Scratch scratch;
   write_text(scratch.path("mine"), kNetrc);
   ::chmod(scratch.path("mine").c_str(), 0600);
@@ -106,7 +106,7 @@ TEST_CASE("A variable for the key goes before netrc, and offline asks for none")
   CHECK(WandbOptions::from_env().api_key == "other");
 }
 
-TEST_CASE("W&B options: those about the server are read") {
+TEST_CASE("W&B options: reads those about the server") {
   support::ScopedEnvironment environment({{"WANDB_BASE_URL", " https://wandb.example.org/ "},
                                           {"WANDB_USERNAME", "ada"},
                                           {"WANDB_USER_EMAIL", "ada@example.org"},

@@ -25,7 +25,7 @@ std::string with_records(const std::vector<std::string>& records) {
 
 }  // namespace
 
-TEST_CASE("W&B log reader: records of every size are read wherever a block ends") {
+TEST_CASE("W&B log reader: reads records of every size across the ends of blocks") {
   std::vector<std::string> records;
   for (std::size_t before_end = 0; before_end <= 16; ++before_end) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{100}, kBlock, 3 * kBlock, std::size_t{600'000}}) {
@@ -48,14 +48,14 @@ TEST_CASE("W&B log reader: records of every size are read wherever a block ends"
   CHECK(reader.position() == bytes.size());
 }
 
-TEST_CASE("W&B log reader: of a log that grows byte by byte each record is found when it is whole") {
+TEST_CASE("W&B log reader: finds each record of a growing log when it is complete") {
   const std::vector<std::string> records = {"one", "", std::string(40'000, 'x'), "four"};
   const std::string whole = with_records(records);
   const Scratch scratch;
   const std::string file = scratch.path("log");
   WandbLogReader reader(file);
   std::string record;
-  CHECK(reader.next(record) == Found::damage);  // there is no file
+  CHECK(reader.next(record) == Found::damage);  // no file exists
   std::size_t found = 0;
   for (std::size_t bytes = 0; bytes <= whole.size();
        bytes = bytes < 100 || bytes + 1100 > whole.size() ? bytes + 1 : bytes + 997) {
@@ -67,7 +67,7 @@ TEST_CASE("W&B log reader: of a log that grows byte by byte each record is found
   CHECK(found == records.size());
 }
 
-TEST_CASE("W&B log reader: what is no log, or is damaged, is told") {
+TEST_CASE("W&B log reader: reports other files and damage") {
   const Scratch scratch;
   const std::string file = scratch.path("log");
   std::string bytes = with_records({"one", "two"});
@@ -79,7 +79,7 @@ TEST_CASE("W&B log reader: what is no log, or is damaged, is told") {
   std::vector<std::string> read;
   Found found = Found::record;
   while ((found = reader.next(record)) == Found::record) { read.push_back(record); }
-  // A length that is too great is taken for a record that is not whole yet.
+  // A length that is too large looks like an incomplete record.
   CHECK((found == Found::damage || found == Found::nothing));
   CHECK((found == Found::damage) == !reader.problem().empty());
   CHECK(read.size() < 2);

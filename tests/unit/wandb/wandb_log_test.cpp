@@ -29,7 +29,7 @@ std::string record_of(std::size_t size) {
   return record;
 }
 
-/// A log whose next byte is number `position`, and what is in it.
+/// Returns a log whose next byte has the number `position`, and its records.
 std::string log_until(std::size_t position, std::vector<std::string>& records) {
   std::string log(wandb_log_header());
   records = {record_of(position - log.size() - 7)};
@@ -39,13 +39,13 @@ std::string log_until(std::size_t position, std::vector<std::string>& records) {
 
 }  // namespace
 
-TEST_CASE("CRC-32 is that of zlib") {
+TEST_CASE("CRC-32: equals that of zlib") {
   CHECK(crc32("123456789") == 0xCBF43926U);
   CHECK(crc32("6789", crc32("12345")) == 0xCBF43926U);
   CHECK(crc32("") == 0);
 }
 
-TEST_CASE("W&B log: records of every size at every place near the end of a block come back") {
+TEST_CASE("W&B log: restores records of every size at every place near the end of a block") {
   const std::vector<std::size_t> sizes = {0,
                                           1,
                                           6,
@@ -72,7 +72,7 @@ TEST_CASE("W&B log: records of every size at every place near the end of a block
   }
 }
 
-TEST_CASE("W&B log: where the head of a chunk just fits in a block it is there without content") {
+TEST_CASE("W&B log: a chunk header that just fits into a block has no content there") {
   std::vector<std::string> expected;
   std::string log = log_until(kWandbLogBlock - 7, expected);
   append_wandb_record(log, log.size(), "x");
@@ -80,7 +80,7 @@ TEST_CASE("W&B log: where the head of a chunk just fits in a block it is there w
   CHECK(log.size() == kWandbLogBlock + 8);
 }
 
-TEST_CASE("W&B log: what the disk does not take is written when it does, and the file is whole") {
+TEST_CASE("W&B log: writes data refused by the disk later, and the file is complete") {
   takt_test::Scratch scratch;
   const std::string path = scratch.path("run-a.wandb");
   const std::string big = record_of(50'000);
@@ -102,7 +102,7 @@ TEST_CASE("W&B log: what the disk does not take is written when it does, and the
   CHECK(takt_test::mode_of(path) == 0600);
 }
 
-TEST_CASE("W&B log: a file that is there, and a link, are left alone") {
+TEST_CASE("W&B log: does not touch an existing file or a link") {
   takt_test::Scratch scratch;
   takt_test::write_text(scratch.path("there"), "precious");
   REQUIRE(symlink(scratch.path("there").c_str(), scratch.path("link").c_str()) == 0);

@@ -18,7 +18,7 @@ using takt_test::WandbMessage;
 
 namespace {
 
-// A log that W&B's own reader takes, written by hand from the field numbers.
+// A log that W&B's own reader accepts, written by hand from the field numbers.
 const char* const kGolden =
     "3a572642e1be00aef8de561900010801aa01140a120a086f7572732d312e301206302e37302e307870da9223000108028a011e0a0861626364"
     "313233"
@@ -36,7 +36,7 @@ std::string hex(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("W&B records: a small run is encoded byte for byte as it should be") {
+TEST_CASE("W&B records: encodes a small run byte for byte") {
   WandbIdentity identity;
   identity.id = "abcd1234";
   identity.project = "p";
@@ -81,7 +81,7 @@ TEST_CASE("W&B records: every part of a run's identity is in its field") {
   CHECK(WandbMessage(WandbRecords().run(identity, {})).message(17).numbers.at(24) == 1);
 }
 
-TEST_CASE("W&B records: axes, files and the exit say what they are") {
+TEST_CASE("W&B records: axes, files and the exit have their fields") {
   WandbRecords records;
   CHECK(WandbMessage(records.axis("step")).message(12).text(1) == "step");
   const WandbMessage drawn = WandbMessage(records.drawn_over("*", "step")).message(12);
@@ -95,7 +95,7 @@ TEST_CASE("W&B records: axes, files and the exit say what they are") {
   CHECK(exit.message(18).numbers.at(2) == 300);
 }
 
-TEST_CASE("W&B values: numbers read back as the same bits, and W&B has words for the others") {
+TEST_CASE("W&B values: numbers are restored bit by bit, and W&B's words represent the others") {
   CHECK(wandb_json(0.1) == "0.1");
   CHECK(wandb_json(-0.0) == "-0.0");
   CHECK(std::stod(wandb_json(1.0 / 3.0)) == 1.0 / 3.0);
@@ -104,13 +104,13 @@ TEST_CASE("W&B values: numbers read back as the same bits, and W&B has words for
   CHECK(wandb_json(-std::numeric_limits<double>::infinity()) == "-Infinity");
 }
 
-TEST_CASE("W&B values: texts are quoted, and repaired where they are not UTF-8") {
+TEST_CASE("W&B values: texts are quoted, and repaired if they are not UTF-8") {
   CHECK(wandb_json("caf\xC3\xA9 \"x\"\n") == "\"caf\xC3\xA9 \\\"x\\\"\\n\"");
   CHECK(wandb_json("\xFF") == "\"\xEF\xBF\xBD\"");
   CHECK(valid_utf8("a\xFF\"") == "a\xEF\xBF\xBD\"");
 }
 
-TEST_CASE("Protobuf numbers: the least, the most, and those below zero") {
+TEST_CASE("Protobuf numbers: encodes minimum, maximum and negative ones") {
   for (const std::int64_t value :
        {std::int64_t{1}, std::int64_t{127}, std::int64_t{128}, std::int64_t{-1},
         std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {

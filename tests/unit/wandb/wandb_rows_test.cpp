@@ -28,7 +28,7 @@ struct WandbRowsRig {
     snapshot.metrics.push_back({sequence++, name, value, step, kStart + ms * 1'000'000});
   }
 
-  /// By row, by key.
+  /// Returns the new rows with their values by key.
   std::vector<std::map<std::string, std::string>> take() {
     std::vector<MetricPoint> made;
     points.take(snapshot, made);
@@ -37,7 +37,7 @@ struct WandbRowsRig {
     for (const WandbRows::Row& row : rows.take(made, points, epochs)) {
       found.emplace_back();
       for (const WandbItem& item : row.items) { found.back()[item.key] = item.json; }
-      CHECK(found.back().size() == row.items.size());  // no key twice
+      CHECK(found.back().size() == row.items.size());  // no duplicate keys
       CHECK(found.back()["_step"] == std::to_string(row.number));
     }
     return found;
@@ -52,7 +52,7 @@ struct WandbRowsRig {
 
 }  // namespace
 
-TEST_CASE("W&B rows: what belongs to a step is one row, with step, time and time since the start") {
+TEST_CASE("W&B rows: data of a step is one row, with step, time and time since the start") {
   WandbRowsRig rig;
   rig.metric("loss", 0.5, 7, 1250);
   rig.metric("accuracy", 0.75, 7, 1500);
@@ -67,7 +67,7 @@ TEST_CASE("W&B rows: what belongs to a step is one row, with step, time and time
   CHECK(rows[1].at("_step") == "1");
 }
 
-TEST_CASE("W&B rows: numbers go up, over snapshots and where steps repeat or go back") {
+TEST_CASE("W&B rows: numbers increase across snapshots and if steps repeat or go back") {
   WandbRowsRig rig;
   rig.metric("loss", 1, 5, 10);
   CHECK(rig.take().size() == 1);
@@ -81,7 +81,7 @@ TEST_CASE("W&B rows: numbers go up, over snapshots and where steps repeat or go 
   CHECK(rows[2].at("takt/step") == "2");
 }
 
-TEST_CASE("W&B rows: NaN and infinities stay, the epoch is there where there is one") {
+TEST_CASE("W&B rows: keep NaN and infinities, and have an epoch if there is one") {
   WandbRowsRig rig;
   rig.metric("a", std::numeric_limits<double>::quiet_NaN(), 0, 1);
   rig.metric("b", -std::numeric_limits<double>::infinity(), 0, 1);
@@ -97,7 +97,7 @@ TEST_CASE("W&B rows: NaN and infinities stay, the epoch is there where there is 
   CHECK(rows[0].at("takt/epoch") == "3");
 }
 
-TEST_CASE("W&B rows: names that mean something there get another one, dots and slashes stay") {
+TEST_CASE("W&B rows: replace reserved names and keep dots and slashes") {
   WandbRowsRig rig;
   for (const char* const name : {"_step", "_timestamp", "takt/step", "a.b", "x/y"}) { rig.metric(name, 42, 0, 1); }
   const auto rows = rig.take();
@@ -109,7 +109,7 @@ TEST_CASE("W&B rows: names that mean something there get another one, dots and s
   CHECK(rows[0].at("_step") == "0");
 }
 
-TEST_CASE("W&B rows: one that would be too large for readers is shared out, with nothing lost") {
+TEST_CASE("W&B rows: a row too large for readers is split without losing data") {
   WandbRowsRig rig(1000);
   for (int number = 0; number < 50; ++number) { rig.metric(std::string(90, 'x') + std::to_string(number), 1, 4, 1); }
   std::size_t values = 0;
@@ -122,7 +122,7 @@ TEST_CASE("W&B rows: one that would be too large for readers is shared out, with
   CHECK(values == 50);
 }
 
-TEST_CASE("W&B rows: names stay as the program gave them") {
+TEST_CASE("W&B rows: keep the program's names") {
   WandbRowsRig rig;
   const std::vector<std::string> names = {"val/mAP@0.5", "acc (%)", "\xCE\xBB", "a//b", "../x", std::string(300, 'x')};
   for (const std::string& name : names) { rig.metric(name, 1, 0, 1); }
@@ -131,7 +131,7 @@ TEST_CASE("W&B rows: names stay as the program gave them") {
   for (const std::string& name : names) { CHECK(rows[0].count(name) == 1); }
 }
 
-TEST_CASE("W&B summary: the newest value of each name that changed") {
+TEST_CASE("W&B summary: has the newest value of each changed name") {
   WandbSummary summary;
   summary.add({0, {{"a", "1"}, {"b", "1"}}});
   summary.add({1, {{"a", "2"}}});

@@ -68,14 +68,14 @@ struct WandbRunRig {
     snapshot.wall_ns = step * 1'000'000'000;
   }
 
-  /// Shows what is there, which then is not there any more.
+  /// Exports the pending data and removes it.
   ExportResult show(WandbExporter& exporter) {
     const ExportResult result = exporter.export_snapshot(snapshot);
     snapshot.metrics.clear();
     return result;
   }
 
-  /// Of the only run there is.
+  /// Returns the directory of the only run.
   std::string directory() const {
     const std::vector<std::string> directories = entries(scratch.path("wandb"));
     REQUIRE(directories.size() == 1);
@@ -105,7 +105,7 @@ struct WandbRunRig {
 
 }  // namespace
 
-TEST_CASE("W&B run: the log begins with header and run, and ends with summary, files and exit") {
+TEST_CASE("W&B run: the log starts with header and run, and ends with summary, files and exit") {
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.metric(std::numeric_limits<double>::quiet_NaN(), 0);
@@ -121,7 +121,7 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
   CHECK(records[1].message(kRun).message(4).items().at("lr") == "0.25");
   CHECK(records.back().has(kExit));
   const std::vector<WandbMessage> history = rig.records(kHistory);
-  REQUIRE(history.size() == 3);  // and the totals
+  REQUIRE(history.size() == 3);  // including the totals
   CHECK(history[0].items().at("loss") == "NaN");
   CHECK(history[1].items().at("loss") == "0.25");
   CHECK(history[1].message(2).numbers.at(1) == 1);
@@ -132,7 +132,7 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
   CHECK(exists(rig.directory() + "/files/takt/table.txt"));
 }
 
-TEST_CASE("W&B run: what was logged, for whatever step, is in the log at the end of the period") {
+TEST_CASE("W&B run: values logged for any step are in the log at the end of the period") {
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
   add_series(rig.snapshot, add_path(rig.snapshot, "Batch"), 0);
@@ -145,7 +145,7 @@ TEST_CASE("W&B run: what was logged, for whatever step, is in the log at the end
   }
 }
 
-TEST_CASE("W&B run: what was logged in a step and the time of the step stand in one row, with the epoch it was in") {
+TEST_CASE("W&B run: values logged in a step and the step's time are in one row with its epoch") {
   WandbRunRig rig;
   rig.options.every_step = true;
   const std::uint32_t epoch = add_path(rig.snapshot, "Epoch");
@@ -168,7 +168,7 @@ TEST_CASE("W&B run: what was logged in a step and the time of the step stand in 
   rig.snapshot.finished = true;
   rig.show(exporter);
   const std::vector<WandbMessage> history = rig.records(kHistory);
-  REQUIRE(history.size() == 10);  // and the totals
+  REQUIRE(history.size() == 10);  // including the totals
   for (std::size_t step = 0, at = 0; step < 6; ++step) {
     auto items = history[at++].items();
     INFO("step " << step);
@@ -185,7 +185,7 @@ TEST_CASE("W&B run: what was logged in a step and the time of the step stand in 
   CHECK(history[9].items().count("total/wall_s") == 1);
 }
 
-TEST_CASE("W&B run: the log says what code it is of and what ran, and nothing of it where that is not wished") {
+TEST_CASE("W&B run: the log has code and program, or neither if switched off") {
   const bool wished = GENERATE(false, true);
   WandbRunRig rig;
   rig.options.metadata = wished;
@@ -203,7 +203,7 @@ TEST_CASE("W&B run: the log says what code it is of and what ran, and nothing of
   CHECK_FALSE(contains(log, "secret"));
 }
 
-TEST_CASE("W&B run: the output that the user names is attached, that of a killed program as far as it got") {
+TEST_CASE("W&B run: attaches the output file that the user names, also an incomplete one of a killed program") {
   WandbRunRig rig;
   rig.options.output_log = rig.scratch.path("out.txt");
   WandbExporter exporter(rig.options);
@@ -221,7 +221,7 @@ TEST_CASE("W&B run: the output that the user names is attached, that of a killed
   CHECK(rig.records(kFiles).back().message(1).text(1) == "output.log");
 }
 
-TEST_CASE("W&B run: what is no file in the place of the output is neither waited for nor attached") {
+TEST_CASE("W&B run: a special file in place of the output is neither awaited nor attached") {
   const support::CaughtErrors errors;
   WandbRunRig rig;
   rig.options.output_log = rig.scratch.path("pipe");
@@ -234,7 +234,7 @@ TEST_CASE("W&B run: what is no file in the place of the output is neither waited
   CHECK(contains(errors.text(), "output_log"));
 }
 
-TEST_CASE("W&B run: its directory has the name of W&B's own, and is the user's alone") {
+TEST_CASE("W&B run: its directory is named as W&B's own and accessible only to the user") {
   ::setenv("TZ", "UTC-2", 1);
   ::tzset();
   WandbRunRig rig;
@@ -248,7 +248,7 @@ TEST_CASE("W&B run: its directory has the name of W&B's own, and is the user's a
   CHECK(mode_of(rig.log_file()) == 0600);
 }
 
-TEST_CASE("W&B run: a directory .wandb is used where there is one") {
+TEST_CASE("W&B run: uses an existing directory .wandb") {
   WandbRunRig rig;
   std::filesystem::create_directory(rig.scratch.path(".wandb"));
   WandbExporter exporter(rig.options);
@@ -257,7 +257,7 @@ TEST_CASE("W&B run: a directory .wandb is used where there is one") {
   CHECK_FALSE(exists(rig.scratch.path("wandb")));
 }
 
-TEST_CASE("W&B run: all that was shown is in the file before the next snapshot, and a summary every few seconds") {
+TEST_CASE("W&B run: exported data is in the file before the next snapshot, with a summary every few seconds") {
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
   for (std::int64_t step = 0; step < 12; ++step) {
@@ -271,7 +271,7 @@ TEST_CASE("W&B run: all that was shown is in the file before the next snapshot, 
   CHECK(rig.records(kExit).empty());
 }
 
-TEST_CASE("W&B run: names that Takt or W&B keeps become others, and a line says which") {
+TEST_CASE("W&B run: renames names reserved by Takt or W&B and reports them") {
   const support::CaughtErrors errors;
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
@@ -298,7 +298,7 @@ TEST_CASE("W&B run: a failed one exits with 1") {
   CHECK(rig.records(kExit).at(0).numbers.at(2) == 61);
 }
 
-TEST_CASE("W&B run: one that SIGTERM ended exits as a shell tells that") {
+TEST_CASE("W&B run: one ended by SIGTERM has the exit code of a shell") {
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.snapshot.finished = rig.snapshot.failed = rig.snapshot.killed = true;
@@ -307,7 +307,7 @@ TEST_CASE("W&B run: one that SIGTERM ended exits as a shell tells that") {
   CHECK(rig.records(kExit).at(0).numbers.at(1) == 143);
 }
 
-TEST_CASE("W&B run: parameters of later are there, too") {
+TEST_CASE("W&B run: includes parameters set later") {
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.show(exporter);
@@ -320,14 +320,14 @@ TEST_CASE("W&B run: parameters of later are there, too") {
   CHECK(rig.records(kConfig)[0].items() == expected);
 }
 
-TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it does not come") {
+TEST_CASE("W&B run: attaches a complete trace, and counts a missing one") {
   WandbRunRig rig;
   takt::Span span;
   rig.snapshot.spans.push_back(span);
   rig.snapshot.run.directory = rig.scratch.path("run");
   std::filesystem::create_directory(rig.scratch.path("run"));
   rig.snapshot.finished = true;
-  SECTION("there") {
+  SECTION("present") {
     WandbExporter exporter(rig.options);
     rig.show(exporter);
     write_text(rig.scratch.path("run/trace.json"), "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
@@ -335,7 +335,7 @@ TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it doe
     CHECK(rig.records(kFiles).size() == 3);
     CHECK(read_text(rig.directory() + "/files/takt/trace.json") == "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
   }
-  SECTION("not there") {
+  SECTION("missing") {
     const support::CaughtErrors errors;
     WandbExporter exporter(rig.options);
     rig.show(exporter);
@@ -345,7 +345,7 @@ TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it doe
   }
 }
 
-TEST_CASE("W&B run: two that begin in the same second have directories of their own") {
+TEST_CASE("W&B run: two that start in the same second have separate directories") {
   WandbRunRig rig;
   WandbExporter first(rig.options);
   WandbExporter second(rig.options);
@@ -354,7 +354,7 @@ TEST_CASE("W&B run: two that begin in the same second have directories of their 
   CHECK(entries(rig.scratch.path("wandb")).size() == 2);
 }
 
-TEST_CASE("W&B run: two of one id in the same second: the second one says what to do, once, and writes nothing") {
+TEST_CASE("W&B run: a second one of the same id and second reports the remedy once and writes nothing") {
   WandbRunRig rig;
   rig.options.run_id = "mine";
   WandbExporter first(rig.options);
@@ -368,7 +368,7 @@ TEST_CASE("W&B run: two of one id in the same second: the second one says what t
   CHECK(mentions(errors.text(), {"WANDB_RUN_ID"}));
 }
 
-TEST_CASE("W&B run: a directory that cannot be made is one line that names the cure") {
+TEST_CASE("W&B run: a directory that cannot be created is one line that names the remedy") {
   WandbRunRig rig;
   write_text(rig.scratch.path("file"), "");
   rig.options.directory = rig.scratch.path("file/below");
@@ -380,7 +380,7 @@ TEST_CASE("W&B run: a directory that cannot be made is one line that names the c
   CHECK(mentions(errors.text(), {"Not a directory", "WANDB_DIR"}));
 }
 
-TEST_CASE("W&B run: a full disk is one line, what is missing is written when there is room") {
+TEST_CASE("W&B run: a full disk is one line, and missing data is written when there is space") {
   WandbRunRig rig;
   const int status = in_child([&] {
     const support::CaughtErrors errors;
@@ -406,7 +406,7 @@ TEST_CASE("W&B run: a full disk is one line, what is missing is written when the
   CHECK(rig.records().back().has(kExit));
 }
 
-TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
+TEST_CASE("W&B run: a disk that stays full ends it with bounded memory") {
   WandbRunRig rig;
   const int status = in_child([&] {
     const support::CaughtErrors errors;
@@ -426,7 +426,7 @@ TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
   CHECK(read_text(rig.log_file()).size() == 600);
 }
 
-TEST_CASE("W&B run: online says once how to upload, and silent does not") {
+TEST_CASE("W&B run: online mode says once how to upload, and silent mode does not") {
   WandbRunRig rig;
   rig.options.mode = WandbMode::online;
   const support::CaughtErrors errors;
@@ -445,7 +445,7 @@ TEST_CASE("W&B run: online says once how to upload, and silent does not") {
   }
 }
 
-TEST_CASE("W&B run: disabled, and ranks other than 0, leave nothing") {
+TEST_CASE("W&B run: leaves nothing if disabled, or on ranks other than 0") {
   WandbRunRig rig;
   SECTION("disabled") { rig.options.mode = WandbMode::disabled; }
   SECTION("rank 1") {
@@ -459,7 +459,7 @@ TEST_CASE("W&B run: disabled, and ranks other than 0, leave nothing") {
   CHECK_FALSE(exists(rig.scratch.path("wandb")));
 }
 
-TEST_CASE("W&B run: every rank writes if so wished") {
+TEST_CASE("W&B run: every rank writes on request") {
   WandbRunRig rig;
   rig.options.all_ranks = true;
   rig.snapshot.run.rank = 1;
@@ -469,7 +469,7 @@ TEST_CASE("W&B run: every rank writes if so wished") {
   CHECK(rig.records(kRun).at(0).text(6) == "digits-7");
 }
 
-TEST_CASE("W&B run: the child of a fork leaves the parent's file alone") {
+TEST_CASE("W&B run: a forked child does not touch the parent's file") {
   WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.metric(1, 0);
@@ -483,7 +483,7 @@ TEST_CASE("W&B run: the child of a fork leaves the parent's file alone") {
   CHECK(read_text(rig.log_file()) == before);
 }
 
-TEST_CASE("A word of a shell") {
+TEST_CASE("shell word: quotes only if needed") {
   CHECK(takt::detail::shell_word("/a/b-c_1.wandb") == "/a/b-c_1.wandb");
   CHECK(takt::detail::shell_word("/a b/it's") == "'/a b/it'\\''s'");
 }

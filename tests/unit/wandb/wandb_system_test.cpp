@@ -27,7 +27,7 @@ using takt::detail::WandbReplay;
 
 namespace {
 
-/// What a value comes to under each name.
+/// Returns the resulting value under each name.
 std::map<std::string, double> reported_wandb(const Sensor& sensor) {
   const std::map<Quantity, double> values = {{Quantity::utilization, 870},
                                              {Quantity::power, 350'000},
@@ -43,7 +43,7 @@ std::map<std::string, double> reported_wandb(const Sensor& sensor) {
 
 }  // namespace
 
-TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B's own client") {
+TEST_CASE("W&B system metrics: an NVIDIA GPU has the names and units of W&B's own client") {
   Sensor gpu = sampled_gpu("cuda 0", 1);
   gpu.number = 3;  // in the machine
   gpu.reserved_bytes = 2'500'000'000;
@@ -66,7 +66,8 @@ TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B'
 }
 
 TEST_CASE(
-    "W&B system metrics: memory of NVIDIA's is told where the driver tells what it keeps for itself, and of no slice") {
+    "W&B system metrics: NVIDIA memory is included if the driver reports its reserved part, and not for MIG "
+    "instances") {
   Sensor gpu = sampled_gpu("cuda 0", 1);
   CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
   CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
@@ -80,21 +81,21 @@ TEST_CASE(
   CHECK(reported_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
 }
 
-TEST_CASE("W&B system metrics: what its client measures otherwise has none of its names") {
+TEST_CASE("W&B system metrics: quantities that its client measures differently do not use its names") {
   const auto amd = reported_wandb(sampled_gpu("hip 0", 1));
   CHECK(amd.size() == 4);
   CHECK(amd.at("gpu.0.powerWatts") == Approx(350));
   CHECK(amd.at("gpu.0.memoryAllocated") == Approx(50));
-  CHECK(amd.count("gpu.0.temp") == 0);  // the memory's
+  CHECK(amd.count("gpu.0.temp") == 0);  // that of the memory
   for (const Sensor& sensor : sampled_system(1)) {
     const auto found = reported_wandb(sensor);
     CHECK(found.size() == (sensor.kind == Sensor::Kind::process ? 1 : 0));
-    // Its MB has 1024 * 1024 bytes.
+    // W&B's MB has 1024 * 1024 bytes.
     if (!found.empty()) { CHECK(found.at("proc.memory.rssMB") == Approx(42.5e9 / 1'048'576)); }
   }
 }
 
-TEST_CASE("W&B system metrics: a record of the log becomes the line that its client would send") {
+TEST_CASE("W&B system metrics: a log record becomes the line that its client would send") {
   WandbRecords records;
   takt::detail::WandbIdentity identity;
   identity.id = "id";
@@ -117,7 +118,7 @@ TEST_CASE("W&B system metrics: a record of the log becomes the line that its cli
   CHECK(replay.events() == 1);
 }
 
-TEST_CASE("W&B system metrics: of a run that goes on behind another one, its time counts on") {
+TEST_CASE("W&B system metrics: the time of a run that continues another one is cumulative") {
   WandbRecords records;
   takt::detail::WandbIdentity identity;
   identity.id = "id";
@@ -133,7 +134,7 @@ TEST_CASE("W&B system metrics: of a run that goes on behind another one, its tim
   CHECK(contains(replay.take_events()[0], R"("_runtime":115.0)"));
 }
 
-TEST_CASE("W&B system metrics: what an old log ends with stands behind them, and their number has to be right") {
+TEST_CASE("W&B system metrics: precede an old log's final records, and their number must be correct") {
   const Scratch scratch;
   const std::string file = scratch.path("run-id.wandb");
   WandbRecords records;
@@ -165,7 +166,7 @@ TEST_CASE("W&B system metrics: what an old log ends with stands behind them, and
   CHECK(contains(takt::detail::wandb_old_log_error(log, file, cursor, run, "id", found), "1 line"));
 }
 
-TEST_CASE("W&B system metrics: a cursor keeps how far they were written and sent, and an older one has none") {
+TEST_CASE("W&B system metrics: a cursor stores what was written and sent, and an older one has none") {
   takt::detail::WandbCursor cursor;
   cursor.events = 3;
   cursor.first_sample = 7;

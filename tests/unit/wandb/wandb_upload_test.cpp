@@ -60,7 +60,7 @@ WandbTimes quick() {
   return times;
 }
 
-/// A log in a directory of its own, and who sends it.
+/// A log in its own directory, and its sender.
 struct WandbUploadRig {
   explicit WandbUploadRig(FakeWandb::Fault fault = {}) : server(std::move(fault)) {
     std::filesystem::create_directories(scratch.path("run/files/takt"));
@@ -122,7 +122,7 @@ struct WandbUploadRig {
   std::unique_ptr<WandbUpload> sender;
 };
 
-/// Whether what is sent to `path` is `body` from now on, `times` times.
+/// Changes the answer to requests of `kind`, `times` times.
 FakeWandb::Fault once(std::string kind, std::function<void(FakeAnswer&)> change, int times = 1) {
   return [=, left = std::make_shared<std::atomic<int>>(times)](const std::string& is, const FakeRequest&,
                                                                FakeAnswer& answer) {
@@ -132,7 +132,7 @@ FakeWandb::Fault once(std::string kind, std::function<void(FakeAnswer&)> change,
 
 }  // namespace
 
-TEST_CASE("W&B upload: a run is made, its rows sent, its files put, and its end told, in this order", "[timed]") {
+TEST_CASE("W&B upload: creates the run, sends rows, uploads files and sends the end, in this order", "[timed]") {
   WandbUploadRig rig;
   rig.row(0);
   rig.row(1);
@@ -163,7 +163,7 @@ TEST_CASE("W&B upload: a run is made, its rows sent, its files put, and its end 
                                                {"exitcode", 3}}));
 }
 
-TEST_CASE("W&B upload: the key is sent to the server, and not to where files go", "[timed]") {
+TEST_CASE("W&B upload: sends the key to the server, but not to the file store", "[timed]") {
   FakeHttp store([](const FakeRequest&) { return FakeAnswer(); });
   WandbUploadRig rig;
   rig.server.store = store.url();
@@ -179,10 +179,10 @@ TEST_CASE("W&B upload: the key is sent to the server, and not to where files go"
   }
 }
 
-TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, and never overwritten then", "[timed]") {
+TEST_CASE("W&B upload: searches for a run of the same id on request, and then never overwrites it", "[timed]") {
   const WandbResume resume = GENERATE(WandbResume::allow, WandbResume::must, WandbResume::never);
   const bool has_run = GENERATE(false, true);
-  const bool started = GENERATE(false, true);  // the one that is there
+  const bool started = GENERATE(false, true);  // the existing one
   const support::CaughtErrors errors;
   WandbUploadRig rig(once(
       "resume", [](FakeAnswer& answer) { answer.cut = true; }, 1));
@@ -211,7 +211,7 @@ TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, a
 
 namespace {
 
-/// A run of the same id that has lasted 100 s and has three rows, the last of them with number 9.
+/// Puts a run of the same id that has lasted 100 s and has three rows, the last with number 9.
 void put_earlier_run(WandbUploadRig& rig) {
   rig.server.has_run = true;
   rig.server.before = {"{}", "{}", "{}"};
@@ -231,7 +231,7 @@ Json only_line(const FakeRequest& stream, const char* file) {
 
 }  // namespace
 
-TEST_CASE("W&B upload: a run that is gone on with has its rows, time, summary and config go on", "[timed]") {
+TEST_CASE("W&B upload: a continued run continues its rows, time, summary and config", "[timed]") {
   WandbUploadRig rig;
   put_earlier_run(rig);
   rig.options.resume = GENERATE(WandbResume::allow, WandbResume::must);
@@ -242,7 +242,7 @@ TEST_CASE("W&B upload: a run that is gone on with has its rows, time, summary an
   CHECK(rig.deliver());
   const Json variables = Json::parse(rig.server.of_kind("upsert")[0].body)["variables"];
   CHECK(variables["id"] == "storage");
-  CHECK(variables["displayName"].is_null());  // that of the Session is no reason to change one
+  CHECK(variables["displayName"].is_null());  // the Session's name is no reason to change an existing one
   CHECK(variables["notes"] == "a note");
   CHECK(variables["tags"] == Json({"one", "two"}));
   const std::string config = variables["config"];
@@ -263,8 +263,7 @@ TEST_CASE("W&B upload: a run that is gone on with has its rows, time, summary an
   CHECK(rig.upload().lines() == 1);
 }
 
-TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was there before it, wherever it stopped",
-          "[timed]") {
+TEST_CASE("W&B upload: continuing a log puts its lines after existing ones, wherever it stopped", "[timed]") {
   const bool resumed = GENERATE(false, true);
   WandbUploadRig rig;
   put_earlier_run(rig);
@@ -285,8 +284,7 @@ TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was the
   CHECK(contains(rig.server.of_kind("stream").at(1).body, R"(\"best\":NaN)") == resumed);
 }
 
-TEST_CASE("W&B upload: lines that another program has written behind the log's stay, and so does what a run has once",
-          "[timed]") {
+TEST_CASE("W&B upload: keeps lines that another program appended, and data that a run has only once", "[timed]") {
   const support::CaughtErrors errors;
   WandbUploadRig rig;
   for (int step = 0; step < 7; ++step) { rig.row(step); }
@@ -311,7 +309,7 @@ TEST_CASE("W&B upload: lines that another program has written behind the log's s
   CHECK((rig.noted[0].newer && rig.noted[0].lines == 5));
   CHECK(contains(errors.text(), "another process has written"));
 
-  // And the next one has nothing to do.
+  // The next one has nothing to do.
   rig.before.lines = rig.upload().lines();
   rig.before.behind = rig.noted[0];
   rig.sender.reset();
@@ -319,7 +317,7 @@ TEST_CASE("W&B upload: lines that another program has written behind the log's s
   CHECK(rig.server.kinds() == std::vector<std::string>{"resume", "stream", "resume"});
 }
 
-TEST_CASE("W&B upload: lines of the log that arrived before anybody noted it are not sent again", "[timed]") {
+TEST_CASE("W&B upload: does not repeat lines that arrived before this was noted", "[timed]") {
   WandbUploadRig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
   CHECK(rig.deliver());
@@ -335,8 +333,7 @@ TEST_CASE("W&B upload: lines of the log that arrived before anybody noted it are
   CHECK(rig.server.of_kind("stream").back().body.find("exitcode") != std::string::npos);
 }
 
-TEST_CASE("W&B upload: what wandb sync has sent of a log is known again by its last line, and not sent twice",
-          "[timed]") {
+TEST_CASE("W&B upload: recognizes a log sent by wandb sync by its last line and does not send it again", "[timed]") {
   const bool is_own = GENERATE(true, false);
   WandbUploadRig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
@@ -356,7 +353,7 @@ TEST_CASE("W&B upload: what wandb sync has sent of a log is known again by its l
   CHECK(Json::parse(history.back())["_step"] == 4);
 }
 
-TEST_CASE("W&B upload: after an outage the server is asked again, and nobody's lines are overwritten", "[timed]") {
+TEST_CASE("W&B upload: queries the server again after an outage and overwrites no other lines", "[timed]") {
   const bool by_others = GENERATE(false, true);
   WandbUploadRig* now = nullptr;
   bool met = false;
@@ -384,7 +381,7 @@ TEST_CASE("W&B upload: after an outage the server is asked again, and nobody's l
   CHECK(rig.upload().complete());
 }
 
-TEST_CASE("W&B upload: no line is sent before it is written down behind what", "[timed]") {
+TEST_CASE("W&B upload: notes the position of the lines before sending them", "[timed]") {
   WandbUploadRig rig;
   rig.may_note = false;
   rig.row(0);
@@ -396,7 +393,7 @@ TEST_CASE("W&B upload: no line is sent before it is written down behind what", "
   CHECK(rig.server.history().size() == 1);
 }
 
-TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked again, or ends it", "[timed]") {
+TEST_CASE("W&B upload: repeats or ends if a server cannot say whether the run exists", "[timed]") {
   const int status = GENERATE(200, 401, 503);
   const support::CaughtErrors errors;
   WandbUploadRig rig(once(
@@ -413,7 +410,7 @@ TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked 
   CHECK(rig.server.history().size() == (status == 401 ? 0 : 1));
 }
 
-TEST_CASE("W&B upload: the command that uploads puts nothing there twice, and overwrites nothing") {
+TEST_CASE("W&B upload: the suggested command neither duplicates nor overwrites data") {
   using takt::detail::wandb_upload_command;
   CHECK(wandb_upload_command("/a b", "/r", WandbResume::unset, false) == "wandb sync '/a b'");
   CHECK(wandb_upload_command("/a", "/r", WandbResume::allow, false) == "wandb sync /a");
@@ -423,7 +420,7 @@ TEST_CASE("W&B upload: the command that uploads puts nothing there twice, and ov
   CHECK(wandb_upload_command("/a", "", resume, true) == "wandb sync --id <another id> /a");
 }
 
-TEST_CASE("W&B upload: of what was sent in part, takt sync is told to send the rest", "[timed]") {
+TEST_CASE("W&B upload: after a partial upload it suggests takt sync for the rest", "[timed]") {
   const bool in_part = GENERATE(false, true);
   const support::CaughtErrors errors;
   WandbUploadRig rig([=](const std::string& kind, const FakeRequest& request, FakeAnswer& answer) {
@@ -439,7 +436,7 @@ TEST_CASE("W&B upload: of what was sent in part, takt sync is told to send the r
   CHECK(contains(errors.text(), "takt sync") == in_part);
 }
 
-TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same place", "[timed]") {
+TEST_CASE("W&B upload: after a lost reply it repeats the same bytes at the same offset", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream", "files", "file");
   WandbUploadRig rig(once(
       kind, [](FakeAnswer& answer) { answer.cut = true; }, 3));
@@ -454,7 +451,7 @@ TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same 
   CHECK(rig.server.history().size() == 2);
 }
 
-TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it", "[timed]") {
+TEST_CASE("W&B upload: repeats after temporary errors and ends at permanent ones", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream");
   const int status = GENERATE(302, 400, 401, 403, 404, 408, 409, 410, 413, 422, 429, 500, 501, 502, 503, 504);
   const std::set<int> passing = {408, 429, 500, 502, 503, 504};
@@ -481,7 +478,7 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
   CHECK(rig.server.http.requests().size() == requests);
 }
 
-TEST_CASE("W&B upload: an id of a run that was deleted is given to none again, and only another one helps", "[timed]") {
+TEST_CASE("W&B upload: the id of a deleted run cannot be reused, and only another one helps", "[timed]") {
   const bool started = GENERATE(false, true);
   const support::CaughtErrors errors;
   WandbUploadRig rig([](const std::string& kind, const FakeRequest&, FakeAnswer& answer) {
@@ -499,7 +496,7 @@ TEST_CASE("W&B upload: an id of a run that was deleted is given to none again, a
   CHECK(mentions(errors.text(), {"previously created and deleted", "wandb sync --id <another id> "}));
 }
 
-TEST_CASE("W&B upload: a server that repeats what it was sent does not make the key be told", "[timed]") {
+TEST_CASE("W&B upload: a server that repeats the request does not make it show the key", "[timed]") {
   const support::CaughtErrors errors;
   WandbUploadRig rig([](const std::string&, const FakeRequest& request, FakeAnswer& answer) {
     answer.status = 400;
@@ -510,7 +507,7 @@ TEST_CASE("W&B upload: a server that repeats what it was sent does not make the 
   CHECK(contains(errors.text(), "authorization: Basic ***"));
 }
 
-TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in it", "[timed]") {
+TEST_CASE("W&B upload: neither follows a redirect nor shows its contents", "[timed]") {
   FakeHttp elsewhere([](const FakeRequest&) { return FakeAnswer(); });
   const support::CaughtErrors errors;
   WandbUploadRig rig([&](const std::string&, const FakeRequest&, FakeAnswer& answer) {
@@ -524,7 +521,7 @@ TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in i
   CHECK_FALSE(contains(errors.text(), "secret"));
 }
 
-TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a limit", "[timed]") {
+TEST_CASE("W&B upload: waits as long as the server asks, up to a limit", "[timed]") {
   WandbUploadRig rig(once("stream", [](FakeAnswer& answer) {
     answer.status = 429;
     answer.headers = "Retry-After: 100000\r\n";
@@ -539,7 +536,7 @@ TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a li
   CHECK(asked[1].at - asked[0].at >= milliseconds(300));
 }
 
-TEST_CASE("W&B upload: what is left of the server's allowance is shared out over its time", "[timed]") {
+TEST_CASE("W&B upload: spreads the rest of the server's rate limit over its period", "[timed]") {
   const bool scarce = GENERATE(false, true);
   WandbUploadRig rig(once("upsert", [&](FakeAnswer& answer) {
     answer.headers = std::string("RateLimit-Remaining: ") +
@@ -556,7 +553,7 @@ TEST_CASE("W&B upload: what is left of the server's allowance is shared out over
   CHECK((scarce ? waited >= milliseconds(300) : waited < milliseconds(30'000)));
 }
 
-TEST_CASE("W&B upload: rows wait for the next request that is due, silence is broken by a beat", "[timed]") {
+TEST_CASE("W&B upload: rows wait for the next request that is due, and silence causes a heartbeat", "[timed]") {
   WandbUploadRig rig;
   rig.row(0);
   CHECK(rig.deliver(60'000, false));
@@ -573,7 +570,7 @@ TEST_CASE("W&B upload: rows wait for the next request that is due, silence is br
   while (rig.server.http.requests().back().body != "{}") { rig.deliver(20, false); }
 }
 
-TEST_CASE("W&B upload: a config that changes is told", "[timed]") {
+TEST_CASE("W&B upload: sends a changed config", "[timed]") {
   WandbUploadRig rig;
   CHECK(rig.deliver());
   rig.log.append(rig.records.config({{"lr", "0.5"}}));
@@ -586,7 +583,7 @@ TEST_CASE("W&B upload: a config that changes is told", "[timed]") {
   CHECK(variables["displayName"].is_null());
 }
 
-TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the one before", "[timed]") {
+TEST_CASE("W&B upload: sends many rows in consecutive requests of limited size", "[timed]") {
   WandbUploadRig rig;
   for (int step = 0; step < 8; ++step) { rig.row(step, std::string(1'000'000, 'a')); }
   rig.row(8, std::string(4'500'000, 'b'));
@@ -599,7 +596,7 @@ TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the
   for (std::size_t at = 0; at < history.size(); ++at) { CHECK(Json::parse(history[at])["_step"] == at); }
 }
 
-TEST_CASE("W&B upload: metrics of the system have a file of their own, where a line has its place, too", "[timed]") {
+TEST_CASE("W&B upload: system metrics have a separate file in which each line has its offset, too", "[timed]") {
   WandbUploadRig rig(once(
       "stream", [](FakeAnswer& answer) { answer.cut = true; }, 2));
   rig.system(15);
@@ -607,7 +604,7 @@ TEST_CASE("W&B upload: metrics of the system have a file of their own, where a l
   rig.system(30);
   CHECK(rig.deliver());
   CHECK(rig.upload().events() == 2);
-  rig.system(45);  // alone: no row goes with it
+  rig.system(45);  // alone, without a row
   CHECK(rig.deliver());
   rig.end();
   CHECK(rig.deliver());
@@ -623,7 +620,7 @@ TEST_CASE("W&B upload: metrics of the system have a file of their own, where a l
   CHECK((rig.upload().lines() == 1 && rig.upload().events() == 3));
 }
 
-TEST_CASE("W&B upload: metrics of the system go behind those that are there, and are sent once", "[timed]") {
+TEST_CASE("W&B upload: appends system metrics to existing ones, once", "[timed]") {
   WandbUploadRig rig;
   put_earlier_run(rig);
   rig.server.there["eventsLineCount"] = 40;
@@ -649,7 +646,7 @@ TEST_CASE("W&B upload: metrics of the system go behind those that are there, and
   CHECK(rig.server.events().size() == 42);
 }
 
-TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[timed]") {
+TEST_CASE("W&B upload: does not repeat data sent by an earlier process", "[timed]") {
   WandbUploadRig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
   rig.end();
@@ -660,7 +657,7 @@ TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[ti
   CHECK(rig.upload().lines() == 5);
 }
 
-TEST_CASE("W&B upload: a silent server takes no longer than it is given, and is asked again", "[timed]") {
+TEST_CASE("W&B upload: a silent server takes no longer than its timeout and is tried again", "[timed]") {
   WandbUploadRig rig(once("stream", [](FakeAnswer& answer) { answer.silent = true; }));
   rig.options.request_timeout = milliseconds(200);
   rig.row(0);
@@ -671,7 +668,7 @@ TEST_CASE("W&B upload: a silent server takes no longer than it is given, and is 
   CHECK(rig.server.history().size() == 1);
 }
 
-TEST_CASE("W&B upload: an answer that is none is asked for again", "[timed]") {
+TEST_CASE("W&B upload: repeats a request after an invalid answer", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream", "files");
   WandbUploadRig rig(once(
       kind, [](FakeAnswer& answer) { answer.body = "<html>please log in</html>"; }, 2));
@@ -682,7 +679,7 @@ TEST_CASE("W&B upload: an answer that is none is asked for again", "[timed]") {
   CHECK(rig.server.history().size() == 1);
 }
 
-TEST_CASE("W&B upload: an error in words of GraphQL ends it", "[timed]") {
+TEST_CASE("W&B upload: a GraphQL error ends it", "[timed]") {
   const support::CaughtErrors errors;
   WandbUploadRig rig(
       once("upsert", [](FakeAnswer& answer) { answer.body = R"({"errors":[{"message":"permission denied"}]})"; }));
@@ -691,7 +688,7 @@ TEST_CASE("W&B upload: an error in words of GraphQL ends it", "[timed]") {
   CHECK(contains(errors.text(), "permission denied"));
 }
 
-TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all the same", "[timed]") {
+TEST_CASE("W&B upload: a refused file is missing, and the run still ends", "[timed]") {
   const int status = GENERATE(403, 404, 500);
   const support::CaughtErrors errors;
   WandbUploadRig rig(once(
@@ -705,7 +702,7 @@ TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all t
   CHECK_FALSE(contains(errors.text(), "sign=s"));
 }
 
-TEST_CASE("W&B upload: the right to put a file that has run out is asked for again", "[timed]") {
+TEST_CASE("W&B upload: requests an expired file URL again", "[timed]") {
   WandbUploadRig rig(once("file", [](FakeAnswer& answer) { answer.status = 403; }));
   rig.end();
   CHECK(rig.deliver());
@@ -713,7 +710,7 @@ TEST_CASE("W&B upload: the right to put a file that has run out is asked for aga
   CHECK(rig.server.of_kind("files").size() == 2);
 }
 
-TEST_CASE("W&B upload: with no time for files the end is told without them", "[timed]") {
+TEST_CASE("W&B upload: without time for files it sends the end without them", "[timed]") {
   WandbUploadRig rig(
       [](const std::string& kind, const FakeRequest&, FakeAnswer& answer) { answer.silent = kind == "file"; });
   rig.row(0);
@@ -726,7 +723,7 @@ TEST_CASE("W&B upload: with no time for files the end is told without them", "[t
   CHECK_FALSE(exists(rig.file + ".synced"));
 }
 
-TEST_CASE("W&B upload: who presses stop stops a program that listens, and is told where none does", "[timed]") {
+TEST_CASE("W&B upload: a user's stop calls the program's handler, or is reported without one", "[timed]") {
   const support::CaughtErrors errors;
   const int listens = GENERATE(0, 1, 2);
   WandbUploadRig rig(once(
@@ -749,7 +746,7 @@ TEST_CASE("W&B upload: who presses stop stops a program that listens, and is tol
   CHECK(rig.server.history().size() == 2);
 }
 
-TEST_CASE("W&B upload: a log that is damaged is sent up to there", "[timed]") {
+TEST_CASE("W&B upload: sends a damaged log up to the damage", "[timed]") {
   const support::CaughtErrors errors;
   WandbUploadRig rig;
   rig.row(0);
@@ -763,7 +760,7 @@ TEST_CASE("W&B upload: a log that is damaged is sent up to there", "[timed]") {
   CHECK(contains(errors.text(), "checksum"));
 }
 
-TEST_CASE("W&B upload: a server that cannot work is told at once") {
+TEST_CASE("W&B upload: reports an unusable server at once") {
   WandbOptions options;
   options.api_key = kKey;
   options.base_url = "ftp://example.org";
@@ -774,7 +771,7 @@ TEST_CASE("W&B upload: a server that cannot work is told at once") {
   CHECK_THROWS_WITH(WandbUpload::check(options), takt_test::containing("SSL_CERT_FILE"));
 }
 
-TEST_CASE("W&B upload: the key does not go where everybody could read it, unless that is meant") {
+TEST_CASE("W&B upload: does not send the key unencrypted, unless requested") {
   WandbOptions options;
   options.api_key = kKey;
   options.base_url = "http://example.org";
@@ -788,7 +785,7 @@ TEST_CASE("W&B upload: the key does not go where everybody could read it, unless
   CHECK(http.ca_path.empty());
 }
 
-TEST_CASE("W&B upload: a place for files that is none is missed, and not asked", "[timed]") {
+TEST_CASE("W&B upload: an invalid file store counts files as missing without a request", "[timed]") {
   const support::CaughtErrors errors;
   WandbUploadRig rig;
   rig.server.store = "ftp://127.0.0.1";
