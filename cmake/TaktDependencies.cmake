@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What libtakt is built with. A target that a parent project has already wins.
+# The dependencies of libtakt. A target of a parent project takes precedence.
 include(GNUInstallDirs)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
-# takt_find(<target> <package> <least version, or "" for any>): find_package if there is no such target yet. A project
-# around this one, which links what links the target, has to see it too; before CMake 3.24 find_package cannot be asked
-# for that. fmt and nlohmann/json are seen here alone: that project may look for its own, or bring them, later.
+# takt_find(<target> <package> <least version, or "" for any>): calls find_package unless the target exists. A parent
+# project that links it indirectly needs the target too, but find_package supports that only since CMake 3.24. fmt and
+# nlohmann/json stay local: the parent project may find or add its own later.
 function(takt_find target package version)
   if(TARGET ${target})
     return()
@@ -42,8 +42,8 @@ endfunction()
 takt_require(fmt::fmt-header-only fmt 8.1 libfmt-dev)
 takt_require(nlohmann_json::nlohmann_json nlohmann_json 3.9.1 nlohmann-json3-dev)
 
-# takt_look_for(<part> <what it is> <target> <package> <least version> <Debian's name for it>): what an optional part
-# needs beyond that. Sets TAKT_HAS_<part> as TAKT_WITH_<part> says.
+# takt_look_for(<part> <what it is> <target> <package> <least version> <Debian's name for it>): finds the additional
+# dependency of an optional part. Sets TAKT_HAS_<part> depending on TAKT_WITH_<part>.
 function(takt_look_for part what target package version debian)
   set(wanted "${TAKT_WITH_${part}}")
   set(found OFF)
@@ -66,7 +66,7 @@ function(takt_look_for part what target package version debian)
   set(TAKT_HAS_${part} ${found} PARENT_SCOPE)
 endfunction()
 
-# What the tests need, which a user need not have. Each major version of Catch2 speaks for itself alone.
+# Dependencies of the tests only. A find_package for one major version of Catch2 does not accept another.
 if(TAKT_BUILD_TESTS)
   takt_find(Catch2::Catch2 Catch2 3)
   if(TAKT_BUILD_TESTS STREQUAL "AUTO")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include(CMakePackageConfigHelpers)
 
-# The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
-# nothing else. A component comes after those it needs.
+# The names that find_package(takt COMPONENTS ...) accepts. Each has its own export set, so that requesting `headers`
+# looks up nothing else. A component follows those that it needs.
 set(TAKT_COMPONENTS headers takt cuda hip models mpi roctx tensorboard torch wandb)
 foreach(optional mlflow nvtx)
   string(TOUPPER ${optional} part)
@@ -51,8 +51,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/takt-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/takt-config.cmake ${PROJECT_BINARY_DIR}/takt-config-version.cmake
         DESTINATION ${package_dir})
 
-# pkg-config: paths relative to the .pc file, so that the tree can be moved. A static libtakt is the only one there is
-# in its tree, so what it needs stands in Libs.
+# pkg-config: paths are relative to the .pc file, so the tree can be moved. An installation has either a static or a
+# shared libtakt; if it is static, its dependencies are in Libs.
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH TAKT_PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" TAKT_PC_PREFIX "${TAKT_PC_PREFIX}")
@@ -72,7 +72,7 @@ if(NOT BUILD_SHARED_LIBS)
   set(TAKT_PC_LIBS " ${TAKT_PC_NEEDS}")
   set(TAKT_PC_LIBS_PRIVATE)
 endif()
-# A compiler of C or Fortran that links does not know the libraries that one of C++ adds.
+# A C or Fortran compiler that links does not add the C++ libraries.
 foreach(library IN ITEMS stdc++ c++ m)
   if(library IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
     string(STRIP "${TAKT_PC_LIBS_PRIVATE} -l${library}" TAKT_PC_LIBS_PRIVATE)

@@ -1,30 +1,31 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# How Takt's sources become libraries. Each source is compiled once: a library is made of object libraries, and so is its
-# static twin takt_<name>_private, which the command, tests and benchmarks link when libtakt is shared and its private
+# Builds Takt's libraries. Each source is compiled once, into object libraries. They make up a library and its static
+# twin takt_<name>_private. The command, tests and benchmarks link the twin if libtakt is shared, because its private
 # parts are hidden.
 
 if(NOT TAKT_UNITY_BATCH MATCHES "^[0-9]+$")
   message(FATAL_ERROR "TAKT_UNITY_BATCH is '${TAKT_UNITY_BATCH}'; it can be 1 (each source alone), another number, or 0 (all of a library).")
 endif()
 
-# takt_join(<target>): compiles its sources together, TAKT_UNITY_BATCH at a time. Private names are unique in a library, so any batch
-# size works.
+# takt_join(<target>): compiles its sources together, TAKT_UNITY_BATCH at a time. Private names are unique in a library,
+# so any batch size works.
 function(takt_join target)
   if(TAKT_UNITY_BATCH EQUAL 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE ${TAKT_UNITY_BATCH})
-  # g++ takes a source that is included for a header, in which private names would be wrong. It frees its own memory so often that a
-  # tenth of the time goes into that.
+  # g++ treats an included source as a header, in which private names would be wrong. It also collects its memory so
+  # often that this takes a tenth of the time.
   target_compile_options(
     ${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;--param=ggc-min-heapsize=400000;--param=ggc-min-expand=200>")
 endfunction()
 
-# takt_compile_cold(<target>): for size and for time of compiling in a release. No training loop waits for this code, and every program
-# carries it. With g++ these options take a quarter less time than -Os, and make a tenth more code (scripts/bench.sh --build).
+# takt_compile_cold(<target>): optimizes a release build for size and compile time. No training loop waits for this
+# code, and every program contains it. With g++ these options compile a quarter faster than -Os and make a tenth more
+# code (scripts/bench.sh --build).
 function(takt_compile_cold target)
   set(gnu -O1 -finline-limit=1 -fno-align-functions -fno-align-loops -fno-align-jumps -fno-tree-ch -fno-tree-loop-im -fno-move-loop-invariants
           -fcrossjumping --param=min-crossjump-insns=1 -fpeephole2 -fno-omit-frame-pointer)
@@ -33,8 +34,8 @@ function(takt_compile_cold target)
                       $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:Clang,AppleClang>>:-Os>)
 endfunction()
 
-# takt_add_objects(<name> [COLD] SOURCES <source>... [LIBRARIES <library>...]): sources that are compiled once and joined; COLD ones are
-# built for size.
+# takt_add_objects(<name> [COLD] SOURCES <source>... [LIBRARIES <library>...]): adds sources that are compiled once and
+# joined; COLD ones are optimized for size.
 function(takt_add_objects name)
   cmake_parse_arguments(PARSE_ARGV 1 objects "COLD" "" "SOURCES;LIBRARIES")
   add_library(${name} OBJECT ${objects_SOURCES})
@@ -51,8 +52,8 @@ function(takt_add_objects name)
   takt_join(${name})
 endfunction()
 
-# takt_add_library(<name> OBJECTS <object library>... LIBRARIES <library>... [PRIVATE <library>...]): the library <name>, and
-# <name>_private.
+# takt_add_library(<name> OBJECTS <object library>... LIBRARIES <library>... [PRIVATE <library>...]): adds the library
+# <name> and <name>_private.
 function(takt_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 library "" "" "OBJECTS;LIBRARIES;PRIVATE")
   set(objects ${library_OBJECTS})
@@ -71,11 +72,12 @@ function(takt_add_library name)
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR})
   if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    # Threads keep a pointer into the library: it has to outlive a plug-in that brought it in.
+    # Threads keep a pointer into the library, so it must outlive a plug-in that loaded it.
     target_link_options(${name} PRIVATE LINKER:-z,nodelete)
   endif()
   if(NOT TAKT_TOP_LEVEL AND NOT TAKT_INSTALL)
-    set_target_properties(${name} ${library_OBJECTS} PROPERTIES EXCLUDE_FROM_ALL ON)  # a program builds what it links
+    # a program builds only what it links
+    set_target_properties(${name} ${library_OBJECTS} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
   if(NOT BUILD_SHARED_LIBS)
     add_library(${name}_private ALIAS ${name})
@@ -88,8 +90,8 @@ function(takt_add_library name)
   endif()
 endfunction()
 
-# takt_add_component(<name> [COLD] [INCLUDE <directory>] [OBJECTS <object library>...] [LIBRARIES <private ones>...] SOURCES
-# <source>...): takt::<name>, a library beside libtakt.
+# takt_add_component(<name> [COLD] [INCLUDE <directory>] [OBJECTS <object library>...] [LIBRARIES <private ones>...]
+# SOURCES <source>...): adds takt::<name>, a library that is separate from libtakt.
 function(takt_add_component name)
   cmake_parse_arguments(PARSE_ARGV 1 component "COLD" "INCLUDE" "OBJECTS;LIBRARIES;SOURCES")
   set(cold)
@@ -103,7 +105,7 @@ function(takt_add_component name)
     LIBRARIES takt
     PRIVATE ${component_LIBRARIES})
   if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT DEFINED CMAKE_INSTALL_RPATH)
-    # A program that uses this library alone knows no place of libtakt, which is beside it.
+    # A program that links only this library has no path to libtakt, which is in the same directory.
     set_target_properties(takt_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")
   endif()
   if(component_INCLUDE)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# nvcc, for the example and the checks that are written in CUDA. Nothing that is installed needs it. Sets TAKT_HAS_NVCC
-# as TAKT_WITH_NVCC says. Included at the top, since a language is for a directory and those below.
+# Enables nvcc for the example and the checks in CUDA. Nothing that is installed needs it. Sets TAKT_HAS_NVCC depending
+# on TAKT_WITH_NVCC. Included at the top because a language applies to a directory and those below.
 include(CheckLanguage)
 
 set(TAKT_HAS_NVCC OFF)
@@ -15,8 +15,8 @@ elseif(TAKT_SANITIZE)
 else()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    # Where nobody asks for an architecture CMake takes nvcc's own: the oldest one that it still likes, as code and as
-    # PTX for all later ones. One is enough to compile the sources and to run anywhere.
+    # By default CMake uses nvcc's own architecture: the oldest one that is not deprecated, as code and as PTX for all
+    # later ones. That is enough to compile the sources and to run anywhere.
     enable_language(CUDA)
     set(TAKT_HAS_NVCC ON)
     message(STATUS "Takt: the CUDA example and the checks on a GPU are built, with nvcc ${CMAKE_CUDA_COMPILER_VERSION}")

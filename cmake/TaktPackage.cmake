@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What `cpack` makes of the install rules: libtakt-dev_<version>_<architecture>.deb. fmt and nlohmann/json are needed to
-# build Takt only; libcurl's headers are looked for by those who link an exporter that sends.
+# Package that `cpack` makes from the install rules: libtakt-dev_<version>_<architecture>.deb. Only building Takt needs
+# fmt and nlohmann/json; programs that link a sending exporter need libcurl's headers.
 set(CPACK_GENERATOR DEB)
 set(CPACK_SOURCE_GENERATOR "")  # scripts/release.sh makes the source archive
 set(CPACK_PACKAGE_NAME libtakt-dev)
@@ -19,7 +19,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 if(TAKT_HAS_MLFLOW OR TAKT_HAS_WANDB_ONLINE)
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4-openssl-dev | libcurl4-gnutls-dev")
 endif()
-# Adds what the programs and shared libraries in it need.
+# Adds the dependencies of its programs and shared libraries.
 find_program(TAKT_SHLIBDEPS dpkg-shlibdeps)
 if(TAKT_SHLIBDEPS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The pages of runs are HTML, CSS and JavaScript in src/page. They become texts in the library, each style sheet and
-# script with the hash by which a page's Content-Security-Policy names it. No other tool than CMake is needed.
+# The pages of runs are HTML, CSS and JavaScript in src/page. They become strings in the library. Each style sheet and
+# script has the hash that a page's Content-Security-Policy refers to. CMake is the only tool needed.
 
 # takt_base64(<variable> <hex digits>)
 function(takt_base64 variable hex)
@@ -28,16 +28,16 @@ function(takt_base64 variable hex)
   set(${variable} ${text} PARENT_SCOPE)
 endfunction()
 
-# takt_add_page_file(<variable> <name> <file>...): appends to the C++ in <variable> the definition of kPage<name>, the
-# files one behind the other. When one of them changes, CMake is run again.
+# takt_add_page_file(<variable> <name> <file>...): appends the definition of kPage<name>, the concatenated files, to the
+# C++ in <variable>. CMake runs again when a file changes.
 function(takt_add_page_file variable name)
   set(text "")
   foreach(file ${ARGN})
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} content)
-    # A licence stands once in the page that quotes it.
+    # The page that contains the file has the license once.
     string(REGEX REPLACE "(/\\*|//|<!--) SPDX-[^\n]*\n" "" content "${content}")
-    # Every program with a Session carries these texts: without indentation and comments they take a third less.
+    # Every program with a Session contains these texts; removing indentation and comments makes them a third smaller.
     string(REGEX REPLACE "\n +" "\n" content "${content}")
     string(REGEX REPLACE "\n//[^\n]*" "" content "${content}")
     string(REGEX REPLACE "\n/\\*[^\n]*\\*/" "" content "${content}")
@@ -48,7 +48,7 @@ function(takt_add_page_file variable name)
   set(${variable} "${${variable}}\nconst PageFile kPage${name} = {R\"takt(${text})takt\",\n    \"sha256-${hash}\"};\n" PARENT_SCOPE)
 endfunction()
 
-# takt_page_scripts(<variable> <name>...): the scripts of these names in src/page.
+# takt_page_scripts(<variable> <name>...): sets the variable to the scripts of these names in src/page.
 function(takt_page_scripts variable)
   set(files ${ARGN})
   list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/src/page/)
@@ -71,5 +71,5 @@ namespace detail {
 TAKT_END_NAMESPACE
 ]=]
     @ONLY)
-  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # text alone
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # only strings
 endfunction()

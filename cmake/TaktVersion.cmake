@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Sets TAKT_VERSION from the one place that states it.
+# Sets TAKT_VERSION from the only place that defines it.
 set(config ${CMAKE_CURRENT_LIST_DIR}/../include/takt/config.hpp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${config})
 file(READ ${config} config)

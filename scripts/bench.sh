@@ -1,35 +1,41 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--build | --delivery | --rates | --coverage | --trial-coverage | --sample | --mpi | --torch | argument of takt_bench]...
+# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--build | --delivery | --rates | --coverage |
+# --trial-coverage | --sample | --mpi | --torch | argument of takt_bench]...
 #
-# --build [checkout]...: what compiling Takt costs, in units that do not depend on the machine, and the sizes of what comes of it, against
-# stated limits (scripts/build_cost.py); of other checkouts before it, to compare them.
+# --build [checkout]...: measures the cost of compiling Takt, in units that do not depend on the machine, and the sizes
+# of the results, and checks both against limits (scripts/build_cost.py); compares other checkouts if they are listed
+# first.
 #
-# --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh --full has fetched,
-# how many points a second it takes.
-# --rates [seconds]: the highest rates of steps and metrics that reach the journal without loss, and what it writes; with
-# `rows <a second> <threads> <seconds>` and the like that rate alone (tests/bench/rates.cpp).
+# --delivery: measures what an MLflow exporter costs a loop when the server is unreachable. With the server that
+# scripts/test.sh --full has installed, also measures how many points per second it accepts.
+# --rates [seconds]: measures the highest rates of steps and metrics that reach the journal without dropped data, and
+# its size; `rows <per second> <threads> <seconds>` and others measure a single rate (tests/bench/rates.cpp).
 #
-# --coverage [runs]: how often the interval of a throughput holds the throughput, simulated (tests/bench/coverage.cpp).
+# --coverage [runs]: measures how often the interval of a throughput contains the true value, by simulation
+# (tests/bench/coverage.cpp).
 #
-# --trial-coverage [runs]: how often the interval of trials holds the rate, and that of a mean error the mean, simulated
-# (tests/bench/trial_coverage.cpp).
+# --trial-coverage [runs]: measures how often the intervals of trials and of mean errors contain the true value, by
+# simulation (tests/bench/trial_coverage.cpp).
 #
-# --sample [samples]: what TAKT_SAMPLE_MS costs Takt's threads, without what drivers take (tests/bench/sampling.cpp).
+# --sample [samples]: measures the cost of TAKT_SAMPLE_MS for Takt's threads, without the drivers' time
+# (tests/bench/sampling.cpp).
 #
-# --mpi [ranks] [paths] [rounds]: what takt::mpi::reduce() takes, beside a bare MPI_Reduce of as many bytes (tests/mpi/reduce_bench.cpp).
+# --mpi [ranks] [paths] [rounds]: measures takt::mpi::reduce(), and a bare MPI_Reduce of the same number of bytes
+# (tests/mpi/reduce_bench.cpp).
 #
-# --torch [rounds]: what takt::TorchOps costs a step of a small network, beside the same steps without it (tests/torch/torch_bench.cpp).
+# --torch [rounds]: measures the cost of takt::TorchOps per step of a small network (tests/torch/torch_bench.cpp).
 #
-# Prints what a scope costs beside its baseline, two bare clock reads, and without arguments what the front door costs a
-# file that includes it. Close other programs first: the ratio is what counts.
-# Installs what is missing with apt-get where it may, and says what to install where it may not.
+# Prints the cost of a scope and its baseline, two bare clock reads; without arguments also the cost of including the
+# main header. Close other programs first: the ratio is the result.
+# Installs missing packages with apt-get if permitted; otherwise prints what to install.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
 
-# seconds [option]...: the median processor time of eleven compilations of a file that is empty but for the options.
+# seconds [option]...: prints the median processor time of eleven compilations of a file that is empty except for the
+# options.
 seconds() {
   local TIMEFORMAT='%U %S'
   for _ in {1..11}; do
@@ -72,7 +78,8 @@ torch() {
   need_packages libtorch-dev:/usr/include/ATen/record_function.h
   g++ -std=c++17 -O3 -DNDEBUG -Iinclude -Ibackends/include -isystem /usr/include/torch/csrc/api/include tests/torch/torch_bench.cpp \
     build-bench/libtakt.a -pthread -ldl -ltorch -ltorch_cpu -lc10 -o build-bench/torch_bench
-  OMP_NUM_THREADS=1 build-bench/torch_bench "$@"  # with several threads steps differ by more than what is measured
+  # with several threads, steps vary by more than the measured difference
+  OMP_NUM_THREADS=1 build-bench/torch_bench "$@"
 }
 
 say "Building (release)"

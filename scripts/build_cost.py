@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What building Takt costs, in units, and how large the results are: build_cost.py [--limits] <checkout>...
+"""Prints the cost of building Takt, in units, and the sizes of the results: build_cost.py [--limits] <checkout>...
 
-A unit is the processor time of compiling a program of four lines that uses nlohmann/json: machines differ, the ratio does not. With
---limits the status is 1 if the last checkout costs more than is stated below."""
+A unit is the processor time of compiling a four-line program that uses nlohmann/json: times differ between machines,
+the ratio does not. With --limits the status is 1 if the last checkout exceeds the limits below."""
 
 import os
 import pathlib
@@ -43,7 +43,7 @@ WITHOUT = ["-DTAKT_BUILD_TESTS=OFF", "-DTAKT_BUILD_BENCHMARKS=OFF"]
 
 
 def run(*words):
-    """Runs a command without a compiler cache; returns its processor time and its wall time, in s."""
+    """Runs a command without a compiler cache. Returns its processor time and its wall time, in s."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
                           check=False, env={name: value for name, value in os.environ.items() if not name.startswith("CMAKE_")})
@@ -54,7 +54,7 @@ def run(*words):
 
 
 def text_of(program):
-    """The bytes that `size` counts as text."""
+    """Returns the number of bytes that `size` counts as text."""
     return int(subprocess.run(["size", program], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[1].split()[0])
 
 
@@ -78,7 +78,7 @@ class Cost:
         print(f"  {what + ':':32}{shown:>12}{more}", flush=True)
 
     def build(self, name, *options, target, source=None):
-        """Builds a target; returns the directory."""
+        """Builds a target. Returns the directory."""
         directory = self.scratch / name
         run("cmake", "-S", source or self.checkout, "-B", directory, *RELEASE, *options)
         processor, wall = run("cmake", "--build", directory, "--target", target, "-j", os.cpu_count())

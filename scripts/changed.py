@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the names of changed files, and prints the labels of the tests to run, as one regular expression for ctest -L.
+"""Reads the names of changed files and prints the labels of the tests to run, as one regular expression for ctest -L.
 
-A change in a directory of the sources concerns that directory and those that may include it, and the unit, conformance and fuzz tests that
-include a header of one of these. A change of what records or runs in every process, or of anything that is not known to concern fewer
-tests, concerns all. Whole programs (tests/integration) run only then."""
+A change in a directory of the sources affects that directory, the directories that may include it, and the unit,
+conformance and fuzz tests that include a header of one of these. A change affects all tests if it is in code that
+records or runs in every process, or if its effect is unknown. Only then do whole programs (tests/integration) run."""
 
 import pathlib
 import re
@@ -15,19 +15,19 @@ sys.path.insert(0, str(ROOT / "tests/lint"))
 from modules import ROOMS  # noqa: E402
 
 ALL = "."
-# Everything depends on these: they record, or run in the process of the program.
+# Everything depends on these: they record, or run in the program's process.
 CORE = {"base", "record", "collect", "process", "journal", "session"}
-# Neither compiled nor run by tests with other labels than `lint`.
+# Neither compiled nor run by tests with labels other than `lint`.
 TEXTS = re.compile(r"docs/|[^/]*\.md$|LICENSE$|\.git|\.clang-format$|\.clang-tidy$")
 INCLUDE = re.compile(r'^#include "(\w+)/|^#include <takt/(?:exporters/)?(\w+)', re.MULTILINE)
-# Public headers whose sources are in a directory of another name.
+# Public headers whose sources are in a directory with another name.
 PUBLIC = {name: "report" for name in ("console", "json", "csv", "trace", "memory", "slack")} | {
     "measure": "measure", "measurement": "measure", "trials": "trials", "nvtx": "profilers", "roctx": "profilers"}
 SESSION = {"session", "takt", "scope", "snapshot"}
 
 
 def dependents(directory):
-    """The directory and all that may include it, directly or not."""
+    """Returns the directory and all that may include it, directly or not."""
     found = {directory}
     while True:
         more = {each for each, used in ROOMS.items() if used & found} - found
@@ -37,7 +37,7 @@ def dependents(directory):
 
 
 def used_by_tests():
-    """The directories of the sources that the tests of each directory include headers of."""
+    """Returns the source directories whose headers the tests of each directory include."""
     used = {}
     for directory in [*(ROOT / "tests/unit").iterdir(), ROOT / "tests/conformance", ROOT / "tests/fuzz"]:
         names = set()
@@ -49,7 +49,7 @@ def used_by_tests():
 
 
 def concerned(path, used):
-    """The directories whose tests a change of this file concerns; None: all."""
+    """Returns the directories whose tests a change of this file affects; None: all."""
     source = re.match(r"(?:exporters/)?src/(\w+)/", path)
     if source and source[1] in ROOMS and source[1] not in CORE:
         directories = dependents(source[1])

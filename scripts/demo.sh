@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Takt, trains a small network on handwritten digits, and shows where the time went:
+# Builds Takt, trains a small network on handwritten digits, and prints where the time went:
 # scripts/demo.sh [--ranks N | option of examples/01_digits.cpp]...
 #
-# --ranks N [option of examples/23_mpi_training.cpp]...: on N ranks by Open MPI, of which one is slow; the table of the job, and who
-# makes whom wait.
+# --ranks N [option of examples/23_mpi_training.cpp]...: trains on N ranks with Open MPI, one of them slow. Prints the
+# table of the job and which ranks wait for which.
 #
-# Installs what is missing with apt-get where it may, and says what to install where it may not.
+# Installs missing packages with apt-get if permitted; otherwise prints what to install.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh

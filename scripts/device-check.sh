@@ -6,13 +6,13 @@
 #   scripts/device-check.sh [--built <build directory>] [--quick|--full|--only <check>,...]
 #   scripts/device-check.sh --pack <new directory> [--built <build directory>]
 #
-# The first builds the checks for the architecture of the GPU here in build-device, runs the quick ones in at most 8 minutes, or
-# those that are asked for, prints one table, and writes it to build-device/gpu-validation.md. Needs nvcc (CUDA 12 or later).
-# --pack: needs no GPU. Puts all that the checks need into a directory, for GPUs of compute capability 8 and later. Carried to a machine
-# that has no more than a driver and Python 3.8, its run.sh does the same there: run.sh --help.
-# --built: what has been built there already, and no page is written.
+# The first form builds the checks for this machine's GPU in build-device and runs the quick ones, in at most 8 minutes,
+# or the selected ones. It prints one table and writes it to build-device/gpu-validation.md. Needs nvcc (CUDA 12 or later).
+# --pack: needs no GPU. Packs the checks into a directory, for GPUs of compute capability 8 and later. Copied to a
+# machine with only a driver and Python 3.8, its run.sh runs them there: run.sh --help.
+# --built: uses an existing build and writes no page.
 #
-# Exits with 0 when all was right, 1 when something was not, 77 when nothing was run: without nvcc, or without a GPU.
+# Exits with 0 if all checks passed, 1 if one failed, 77 if nothing ran: without nvcc, or without a GPU.
 set -euo pipefail
 
 built=
@@ -36,21 +36,21 @@ case ${which[*]:-} in
   mistake) usage "$0" >&2 && exit 2 ;;
 esac
 
-# What the GPU is: its compute capability without the point, or nothing.
+# Prints the GPU's compute capability without the point, or nothing.
 architecture() {
   if command -v nvidia-smi >/dev/null; then
     nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n '1s/\.//p' || true
   fi
 }
 
-# The checks in build-device. For the GPU here or, if they are to be carried away, for all.
+# Builds the checks in build-device, for this machine's GPU, or for all if they are to be copied elsewhere.
 build_checks() {
   if ! command -v nvcc >/dev/null; then
     if ! [[ -x /usr/local/cuda/bin/nvcc ]]; then
       say "no nvcc: nothing was built or run. Install the CUDA toolkit, 12 or later"
       exit 77
     fi
-    export CUDACXX=/usr/local/cuda/bin/nvcc  # where NVIDIA puts it, and CMake does not look
+    export CUDACXX=/usr/local/cuda/bin/nvcc  # NVIDIA's default location, which CMake does not search
   fi
   need_packages "${BUILD_PACKAGES[@]}" catch2:/usr/include/catch2 python3:python3 binutils:objdump
   local target=

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 
-# How scripts/test.sh judges what ctest ran. Sourced.
+# Judges the results of ctest for scripts/test.sh. Sourced.
 #
-# A test whose outcome hangs on time has the label `timed`. When one fails, it runs once more, alone, after all others. Any other
-# test that fails has failed. So has one that crashed or that a sanitizer complained of: no busy machine does that. And where
-# many fail it is no bad luck, so then none has a second try.
+# A test with the label `timed` depends on time. If one fails, it runs again, alone, after all others. Any other failed
+# test counts as failed. So does a test that crashed or caused a sanitizer report, because a busy machine does not cause
+# that. If many tests fail, none is repeated, because that is not chance.
 
 passed=0
 failed=0
@@ -17,16 +17,16 @@ second_tries=()
 readonly MOST_SECOND_TRIES=10
 readonly SANITIZER_REPORT='(WARNING|ERROR|SUMMARY): (Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|: runtime error: '
 
-# minutes: how long the script has run.
+# minutes: prints how long the script has run.
 minutes() { printf '%d:%02d min' $((SECONDS / 60)) $((SECONDS % 60)); }
 
-# begin_part <words>: says what runs from here on.
+# begin_part <words>: prints the name of the next part.
 begin_part() {
   part_began=$SECONDS
   say "$* (after $(minutes))"
 }
 
-# note <part> <passed> <failed> <line>: with the minutes since begin_part.
+# note <part> <passed> <failed> <line>: records a result, with the minutes since begin_part.
 note() {
   local took=$((SECONDS - ${part_began:-SECONDS}))
   passed=$((passed + $2))
@@ -34,7 +34,8 @@ note() {
   summary+=("$(printf '%-13s %3d:%02d min  %s' "$1:" $((took / 60)) $((took % 60)) "$4")")
 }
 
-# listed <log> <heading>: the numbers of the tests below that heading at the end of the log. What a test printed may look alike.
+# listed <log> <heading>: prints the numbers of the tests below that heading at the end of the log. A test's own output
+# may look the same.
 listed() {
   awk -v heading="The following tests $2:" '
     /^[0-9]+% tests passed/ { n = below = 0 }
@@ -43,7 +44,7 @@ listed() {
     END { for (i = 1; i <= n; i++) print number[i] }' "$1"
 }
 
-# said <log> <number>: the result of the test with that number, and what it printed.
+# said <log> <number>: prints the result of the test with that number, and its output.
 said() {
   awk -v result="^ *[0-9]+/[0-9]+ Test +#$2: " '
     /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { wanted = $0 ~ result }
@@ -51,15 +52,15 @@ said() {
     wanted && NF' "$1"
 }
 
-# last_lines <text>: its first line, and the last 40 of the others.
+# last_lines <text>: prints its first line, and the last 40 of the others.
 last_lines() { head -1 <<<"$1" && tail -n +2 <<<"$1" | tail -40; }
 
-# slowest <log>: the ten tests that took longest.
+# slowest <log>: prints the ten tests that took longest.
 slowest() {
   sed -nE 's|^ *[0-9]+/[0-9]+ Test +#[0-9]+: (.*[^.]) \.\.+.* ([0-9.]+) sec$|\2 s  \1|p' "$1" | sort -rn | head -10 || true
 }
 
-# passes_now <log> <number> <ctest>...: whether the test succeeds, alone.
+# passes_now <log> <number> <ctest>...: succeeds if the test passes when it runs alone.
 passes_now() {
   local log=$1 number=$2
   shift 2
@@ -67,10 +68,10 @@ passes_now() {
   grep -qE "^ *[0-9]+/[0-9]+ Test +#$number: .*   Passed +[0-9.]+ sec$" "$log"
 }
 
-# may_try_again <what it said>: false for what has nothing to do with time.
+# may_try_again <its output>: false for failures that do not depend on time.
 may_try_again() { ! head -1 <<<"$1" | grep -qE '\*\*\*(Exception|Not Run)' && ! grep -qE "$SANITIZER_REPORT" <<<"$1"; }
 
-# needed_again <diary> <leg> <name> <what it said first>: notes it there, and for the summary.
+# needed_again <diary> <leg> <name> <its first output>: notes it there, and for the summary.
 needed_again() {
   local diary=$1 entry="$2: $3" week often
   echo "$(date -u +%F) $entry" >>"$diary"
@@ -80,7 +81,7 @@ needed_again() {
   second_tries+=("needed a second try: $entry" "$(last_lines "$4")" "")
 }
 
-# judge <leg> <log> <ctest>...: what the log of that command says, once those that may had their second try.
+# judge <leg> <log> <ctest>...: judges the command's log, after tests that may run again have done so.
 judge() {
   local leg=$1 log=$2 line all skipped number first timed name tries=0
   local -a numbers lost=()
@@ -110,7 +111,7 @@ judge() {
   if [[ ${#lost[@]} -gt 0 ]]; then failures+=("$(echo "== failed in $leg"; printf '%s\n' "${lost[@]}")"); fi
 }
 
-# verdict: what failed, what needed a second try, and the counts. False if anything failed, or nothing passed.
+# verdict: prints failed tests, repeated tests, and the counts. False if any test failed, or none passed.
 verdict() {
   echo
   if [[ ${#failures[@]} -gt 0 ]]; then printf '%s\n\n' "${failures[@]}"; fi

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 
-# What the scripts have in common. Sourced with the repository as working directory.
+# Shared by the scripts. Sourced with the repository as working directory.
 
-# Each entry is package:probe, where the probe is a command, a file, or an import of Python that works with the package.
-# shellcheck disable=SC2034  # used by those who source this
+# Each entry is package:probe. The probe is a command, a file, or a Python import that works with the package.
+# shellcheck disable=SC2034  # used by scripts that source this
 BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fmt/core.h
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp libcli11-dev:/usr/include/CLI/CLI.hpp
   libcurl4-openssl-dev:curl-config)
@@ -18,7 +18,7 @@ MPI_PACKAGES=(libopenmpi-dev:mpicxx.openmpi openmpi-bin:mpirun.openmpi)
 # shellcheck disable=SC2034
 FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck "${MPI_PACKAGES[@]}"
   valgrind:valgrind libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
-# What not every distribution has, or not in this version.
+# Some distributions lack these, or have other versions.
 # shellcheck disable=SC2034
 WANTED_PACKAGES=(chromium:chromium chromium-driver:chromedriver librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h)
 # shellcheck disable=SC2034
@@ -29,7 +29,7 @@ WANTED_NIGHTLY_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw libto
 say() { printf '== %s\n' "$*"; }
 
 usage() {
-  # The comment at the top of the calling script, without the licence lines.
+  # Prints the comment at the top of the calling script, without the license lines.
   sed -n '/^#!/d; /^# SPDX/d; /^#/!q; s/^# \{0,1\}//p' "$1"
 }
 
@@ -41,15 +41,15 @@ present() {
   esac
 }
 
-# want_packages package:probe... installs what is missing and can be had; the tests that need the others are skipped.
+# want_packages package:probe... installs missing packages if possible; tests that need the others are skipped.
 want_packages() {
   local entry
   for entry in "$@"; do
-    (need_packages "$entry") || say "going on without ${entry%%:*}"
+    (need_packages "$entry") || say "continuing without ${entry%%:*}"
   done
 }
 
-# need_packages package:probe... installs what is missing, or says how to.
+# need_packages package:probe... installs missing packages, or prints how to.
 need_packages() {
   local entry missing=()
   for entry in "$@"; do
@@ -71,7 +71,7 @@ need_packages() {
   fi
 }
 
-# configure <preset> [cmake option]...: in build-<preset>, which is kept between calls.
+# configure <preset> [cmake option]...: configures build-<preset>, which is kept between calls.
 configure() {
   local preset=$1 generator=${CMAKE_GENERATOR:-}
   shift
@@ -82,7 +82,8 @@ configure() {
 # build <preset> [cmake option]...: configures and builds.
 build() { configure "$@" && cmake --build --preset "$1" -j"$(nproc)"; }
 
-# build_mpi_program <build directory> <source> <program> [option]...: with Open MPI's own compiler, as programs of users are.
+# build_mpi_program <build directory> <source> <program> [option]...: compiles with Open MPI's own compiler, as users
+# do.
 build_mpi_program() {
   local directory=$1 source=$2 program=$3
   shift 3
@@ -90,7 +91,7 @@ build_mpi_program() {
     "$directory/libtakt.a" -pthread -ldl -o "$program"
 }
 
-# run_ranks <ranks> <program> [argument]...: by Open MPI's mpirun, which refuses root unless told.
+# run_ranks <ranks> <program> [argument]...: runs Open MPI's mpirun, which rejects root by default.
 run_ranks() {
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --oversubscribe -n "$@"
 }

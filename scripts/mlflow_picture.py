@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Takes the picture of a run's charts in MLflow: mlflow_picture.py URL-of-the-run OUT.png. Needs playwright, and chromium."""
+"""Takes the picture of a run's charts in MLflow: mlflow_picture.py URL-of-the-run OUT.png. Needs playwright and
+chromium."""
 
 import shutil
 import sys
@@ -20,7 +21,7 @@ def main():
             page.locator(f"[data-component-id='{button}']").click(timeout=PATIENCE_MS)
         page.locator(".js-plotly-plot .trace").first.wait_for(timeout=PATIENCE_MS)
         page.mouse.move(1, 1)
-        page.wait_for_timeout(2_000)  # until what is above a chart under the mouse has gone
+        page.wait_for_timeout(2_000)  # until the tooltip of a chart under the mouse has closed
         page.screenshot(path=out)
         browser.close()
 

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Takes pictures of the top of a page, light and dark: page_picture.py PAGE.html OUT-light.png OUT-dark.png. Needs chromium and its driver."""
+"""Takes pictures of the top of a page, light and dark: page_picture.py PAGE.html OUT-light.png OUT-dark.png. Needs
+chromium and its driver."""
 
 import pathlib
 import sys

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes the pictures in README.md and docs/ again, from runs of the examples on this machine: scripts/pictures.sh [--page|--mlflow]
+# Recreates the pictures in README.md and docs/ from runs of the examples on this machine: scripts/pictures.sh
+# [--page|--mlflow]
 #
 # Draws docs/images/steps-*.svg and docs/images/epoch-*.svg, light and dark.
 # --page: instead docs/images/page-*.png, the page of a run in a browser, light and dark.
-# --mlflow: instead docs/images/mlflow.png, with MLflow's server and a browser, which it fetches (1 GB).
+# --mlflow: instead docs/images/mlflow.png, with MLflow's server and a browser, which it downloads (1 GB).
 #
-# Look at them before you commit them.
+# Check the pictures before you commit them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
 
 readonly PORT=5057
 
-# quietest <example>: runs it five times, and says which directory has the shortest run: other programs disturbed that one least.
+# quietest <example>: runs it five times and prints the directory of the shortest run, which other programs disturbed
+# least.
 quietest() {
   local number began took shortest='' best=''
   for number in 1 2 3 4 5; do

@@ -4,11 +4,11 @@
 # Makes a release of the commit that is checked out: scripts/release.sh [--dry-run] VERSION
 #
 # Checks that the tree is clean, that include/takt/config.hpp (from which CMake reads the version), README.md and
-# CHANGELOG.md say VERSION, the latter with today's date in UTC, and that there is no such tag. Then runs scripts/test.sh, makes the
-# annotated tag vVERSION, and writes dist/takt-VERSION.tar.gz and its .sha256. The same commit gives the same bytes.
-# Nothing is pushed.
+# CHANGELOG.md have VERSION, the latter with today's date in UTC, and that the tag does not exist. Then runs
+# scripts/test.sh, makes the annotated tag vVERSION, and writes dist/takt-VERSION.tar.gz and its .sha256. The same
+# commit gives the same bytes. Nothing is pushed.
 #
-# --dry-run: the checks and the archive, without tests and without a tag.
+# --dry-run: runs the checks and makes the archive, without tests and without a tag.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
@@ -26,7 +26,7 @@ refuse() {
   exit 1
 }
 
-# header_version: what the public header says.
+# header_version: prints the version in the public header.
 header_version() {
   local part parts=()
   for part in MAJOR MINOR PATCH; do
@@ -35,7 +35,7 @@ header_version() {
   (IFS=. && echo "${parts[*]}")
 }
 
-# entries: what CHANGELOG.md lists below the heading of this version.
+# entries: prints the entries of CHANGELOG.md below the heading of this version.
 entries() {
   awk -v heading="## [$version] - " 'index($0, "## ") == 1 { below = index($0, heading) == 1 } below && /^- /' CHANGELOG.md
 }

@@ -3,21 +3,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Takt and runs its tests: scripts/test.sh [--changed | --full | --nightly [part]...]
 #
-# Without options: one build with g++ where every warning is an error, and the unit and integration tests, but for those that take half a
-#             minute or more (label `long`).
-# --changed:  the same build, and the tests of what differs from the last push (if nothing is known of that, from the commit before HEAD)
-#             and of what uses it; of whole programs (tests/integration) only if what records has changed.
-# --full:     what a change has to pass: also the main ways to use the package, a short test with each real part (MLflow, W&B,
-#             TensorBoard, Open MPI, a browser), AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, clang++ on sources and
-#             headers, clang-format, clang-tidy on what changed, and shellcheck.
-# --nightly:  all there is, or these parts of it:
-#             ci (all tests with g++), asan, asan-clang, tsan, tsan-clang (whole tree), aarch64 (emulated), batches (the sources joined in
-#             other ways), build (compile times against stated limits), format, tidy, analyzer, shellcheck.
+# Without options: one build with g++ with warnings as errors, and the unit and integration tests, except those that
+#             take half a minute or more (label `long`).
+# --changed:  the same build, and the tests of code that differs from the last push (or, if that is unknown, from the
+#             commit before HEAD) and of code that uses it; whole programs (tests/integration) only if recording code
+#             has changed.
+# --full:     the tests that a change must pass: also the main ways to use the package, a short test with each real
+#             component (MLflow, W&B, TensorBoard, Open MPI, a browser), AddressSanitizer, UndefinedBehaviorSanitizer,
+#             ThreadSanitizer, clang++ on sources and headers, clang-format, clang-tidy on changed files, and
+#             shellcheck.
+# --nightly:  everything, or these parts of it:
+#             ci (all tests with g++), asan, asan-clang, tsan, tsan-clang (whole tree), aarch64 (emulated), batches (the
+#             sources joined in other ways), build (compile times against limits), format, tidy, analyzer, shellcheck.
 #
-# Installs what is missing with apt-get where it may, and says what to install where it may not. Build directories (build-<preset>) are
-# kept, and by ccache what compilers make. A test that hangs on time (label `timed`) and fails is run once more, alone. At the end is what
-# each failed test said last, what each test said that passed at its second try, and what ran, part by part; the last line is
-# "N passed, M failed" over everything that ran.
+# Installs missing packages with apt-get if permitted; otherwise prints what to install. Keeps the build directories
+# (build-<preset>) and caches compiler output with ccache. A failed test that depends on time (label `timed`) runs once
+# more, alone. At the end are the last lines of each failed test, the output of each test that passed at the second
+# attempt, and the results of each part; the last line is "N passed, M failed" for the whole run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
@@ -40,13 +42,14 @@ case ${1:-} in
   *) usage "$0" >&2 && exit 2 ;;
 esac
 
-# leg <preset> <scope of tests> [option of ctest]...: configures, builds and tests. A build that breaks is one failure.
+# leg <preset> <scope of tests> [option of ctest]...: configures, builds and tests. A failed build counts as one
+# failure.
 leg() {
   local preset=$1 scope=$2 log=build-$1/test.log tests=(ctest --preset "$1") more=()
   shift 2
   if [[ $scope == nightly ]]; then more=(-DTAKT_BUILD_EXAMPLES=ON); fi
   begin_part "$preset"
-  # A header that clang++ has precompiled holds the place and time of its source, so no other clone can use it.
+  # A header that clang++ precompiles contains the path and time of its source, so no other clone can use it.
   export CCACHE_SLOPPINESS=pch_defines,time_macros
   if [[ $preset == *clang ]]; then CCACHE_SLOPPINESS=; fi
   mkdir -p "build-$preset"
@@ -63,7 +66,7 @@ leg() {
   slowest "$log"
 }
 
-# check <name> <command>...: a check that passes or fails as a whole.
+# check <name> <command>...: runs a check that passes or fails as a whole.
 check() {
   local name=$1 log
   log=$(mktemp)
@@ -78,7 +81,7 @@ check() {
   rm -f "$log"
 }
 
-# for_files <find test>... -- <command>...: runs the command on the files of the tree that pass the tests.
+# for_files <find test>... -- <command>...: runs the command on the files of the tree that match the tests.
 for_files() {
   local tests=()
   while [[ $1 != -- ]]; do
@@ -91,7 +94,7 @@ for_files() {
 
 includes=(-Iinclude -Ibackends/include -Iexporters/include -Isrc -Iexporters/src)
 
-# Formatters and linters change from one major version to the next: only the one the settings were written for decides.
+# Formatters and linters change between major versions, so only the version that the settings were written for decides.
 with_version_14() {
   local tool=$1 name=$2
   shift 2
@@ -104,7 +107,8 @@ with_version_14() {
 
 format() { for_files -name '*.[ch]pp' -- clang-format --dry-run -Werror; }
 
-# changed_files: those that differ from what was pushed, or from the parent of HEAD if nothing is known of that. Deleted ones, too.
+# changed_files: prints the files that differ from the pushed state, or from HEAD's parent if that is unknown. Includes
+# deleted ones.
 changed_files() {
   local base
   base=$(git merge-base HEAD '@{upstream}' 2>/dev/null || git rev-parse HEAD~1 2>/dev/null || echo HEAD)
@@ -114,7 +118,8 @@ changed_files() {
 
 library_sources() { git ls-files 'src/*.cpp' 'exporters/src/*.cpp' 'backends/src/*.cpp'; }
 
-# clang_tidy <checks> [compiler option]...: on the sources that standard input names. The checks of a function's paths take long.
+# clang_tidy <checks> [compiler option]...: checks the sources named on standard input. Checks of a function's paths
+# take long.
 clang_tidy() {
   local checks=$1
   shift
@@ -128,14 +133,15 @@ analyze() {
   library_sources | clang_tidy '-*,misc-unused-using-decls,clang-diagnostic-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding' \
     -Xclang -analyzer-config -Xclang max-nodes=50000
 }
-# The libraries in /usr/include are headers that know no architecture, but for libcurl's; those of the compiler come first.
+# The headers in /usr/include do not depend on the architecture, except libcurl's; the compiler's own come first.
 aarch64_sources() {
   library_sources | grep -v '^exporters/' | xargs -P"$(nproc)" -n8 aarch64-linux-gnu-g++ -std=c++17 -fsyntax-only \
     -Wall -Wextra -Werror "${includes[@]}" -idirafter /usr/include
 }
-# aarch64: what records, collects, writes and reads, built for aarch64 and run under qemu-user-static. Left out is what hangs on real time,
-# on /proc as the kernel shows it (the emulator shows a process to itself otherwise than to others), on signals that the emulator takes, or on
-# a fork beside threads, in which the emulator itself may hang.
+# aarch64: builds and tests recording, collecting, writing and reading for aarch64, under qemu-user-static. Excludes
+# tests that depend on real time, on /proc as the kernel shows it (the emulator shows a process different data about
+# itself than others see), on signals that the emulator uses, or on a fork in a multi-threaded process, in which the
+# emulator itself may hang.
 aarch64() {
   local emulated='^(unit|event_unit|cli_unit|ranks_unit|sample_unit|page_unit|exporters_unit|cli_threads_unit)\.'
   emulated+='|^integration\.(bad_job|descriptors|ending|exit|files|inference_proxy|pages|ranks|runs|stopped|termination)$'
@@ -144,7 +150,7 @@ aarch64() {
   leg aarch64 everyday -R "$emulated" -E "$left_out"
 }
 shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
-# batches: the sources compile together in any way: each alone, whole libraries, and in odd numbers.
+# batches: checks that the sources compile together in any way: each alone, whole libraries, and in odd numbers.
 batches() {
   local batch
   for batch in 1 0 7; do
@@ -164,7 +170,7 @@ if [[ $mode == nightly ]]; then
   want_packages "${WANTED_NIGHTLY_PACKAGES[@]}"
 fi
 
-# What compilers make is kept for the next build, in whichever clone.
+# Compiler output is cached for the next build, in any clone.
 export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 say "compilers: $(g++ --version | head -1)$(if command -v clang++ >/dev/null; then echo "; $(clang++ --version | head -1)"; fi)"
@@ -191,7 +197,8 @@ case $mode in
     ;;
   full)
     leg ci merge
-    # These take minutes under a sanitizer, so they run at night: failing servers, refused memory, and under ThreadSanitizer the command.
+    # These take minutes under a sanitizer, so they run at night: failing servers, refused memory, and under
+    # ThreadSanitizer the command.
     slow='network|mantik_network|wandb_network|refusals'
     leg asan merge -E "^integration\.($slow)$"
     leg tsan merge -E "^integration\.($slow|bad_job|command|hostile_directory|merge)$"

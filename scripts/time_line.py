@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws a part of a trace.json of Takt as an SVG: time_line.py TRACE OUT.svg [--steps N | --around KEY] [--dark]
 
---steps N: N Batches in a row, those whose time is nearest to the median.
---around KEY: the call of that region whose time is nearest to the median, such as an Epoch.
-Below the time line stands how much of that time each region takes by itself. Only the thread with the Batches is drawn."""
+--steps N: N consecutive Batches with a time closest to the median. --around KEY: the call of that region, such as an
+Epoch, with a time closest to the median. Below the time line is each region's own time in that part. Draws only the
+thread with the Batches."""
 
 import argparse
 import collections
@@ -16,14 +16,14 @@ import statistics
 WIDTH, MARGIN, ROW, FONT = 830, 16, 30, 13
 LIGHT = {"back": "#ffffff", "text": "#1f2328", "faint": "#59636e", "line": "#d1d9e0", "frame": "#e6eaef", "label": "#1f2328"}
 DARK = {"back": "#0d1117", "text": "#f0f6fc", "faint": "#9198a1", "line": "#3d444d", "frame": "#2a313c", "label": "#0d1117"}
-# Told apart by those who do not see all colours (Okabe and Ito), and dark enough text on each.
+# Distinguishable for colour-blind readers (Okabe and Ito), and suitable as a background of dark text.
 COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#999999"]
 
 Region = collections.namedtuple("Region", "name begin end")
 
 
 def regions_of(trace):
-    """Of the thread with the Batches, outer ones before those inside them."""
+    """Returns the regions of the thread with the Batches, outer ones before those inside them."""
     events = [event for event in json.loads(pathlib.Path(trace).read_text(encoding="utf-8"))["traceEvents"] if event["ph"] == "X"]
     thread = next(event["tid"] for event in events if event["name"] == "Batch")
     found = [Region(event["name"], event["ts"], event["ts"] + event["dur"]) for event in events if event["tid"] == thread]
@@ -35,7 +35,7 @@ def length(region):
 
 
 def usual_steps(regions, count):
-    """So many Batches in a row, without an Epoch between them."""
+    """Returns that many consecutive Batches, without an Epoch between them."""
     batches = [region for region in regions if region.name == "Batch"]
     middle = statistics.median(map(length, batches))
     rows = [batches[at:at + count] for at in range(len(batches) - count + 1)]
@@ -52,7 +52,7 @@ def usual_call(regions, name):
 
 
 def levels_of(regions):
-    """(level, region, whether others lie in it) of each."""
+    """Returns (level, region, True if it contains others) of each."""
     open_, placed = [], []
     for region in regions:
         while open_ and placed[open_[-1]][1].end <= region.begin:
@@ -65,7 +65,7 @@ def levels_of(regions):
 
 
 def own_times(placed, begin, end):
-    """{name: time} in which each was the innermost one."""
+    """Returns {name: time} in which each was the innermost region."""
     own = collections.Counter()
     for at, (level, region, _) in enumerate(placed):
         own[region.name] += length(region)
@@ -85,7 +85,7 @@ def in_words(microseconds):
 
 
 def step_of_axis(span):
-    """The longest of 1, 2 and 5 times a power of ten that gives five marks or more."""
+    """Returns the largest of 1, 2 and 5 times a power of ten that gives at least five ticks."""
     power = 1.0
     while power * 10 < span / 5:
         power *= 10
@@ -127,7 +127,7 @@ class Picture:
                 break
 
     def shares(self, own, span, y, fills):
-        """The longest first, as far as there is room, and down to a thousandth."""
+        """Returns the shares, the longest first, as far as they fit, and down to a thousandth."""
         x = MARGIN
         for name, time in own.most_common():
             words = f"{name if name in fills else name + ' itself' if name else 'no region'} {100 * time / span:.2g} %"

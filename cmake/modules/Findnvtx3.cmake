@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The headers of NVTX 3, as target nvtx3-c, which is what NVTX's own CMake files call it. CUDA toolkits bring them.
+# Finds the headers of NVTX 3, which CUDA toolkits contain, as target nvtx3-c, the name in NVTX's own CMake files.
 include(FindPackageHandleStandardArgs)
 find_package(CUDAToolkit QUIET)
 find_path(nvtx3_INCLUDE_DIR nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} /usr/local/cuda/include)

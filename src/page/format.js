@@ -29,7 +29,7 @@ function withPrefix(value, unit) {
   return `${threeDigits(value)} ${prefixes[at]}${unit}`;
 }
 
-/** "45.3 ns", "12.3 ms", "72.0 h". */
+/** Formats a time: "45.3 ns", "12.3 ms", "72.0 h". */
 function timeText(ns) {
   const units = [[1, "ns"], [1e3, "us"], [1e6, "ms"], [1e9, "s"], [60e9, "min"], [3600e9, "h"]];
   let at = 0;
@@ -50,7 +50,7 @@ function percentText(share) {
   return `${percent !== 0 && percent < 0.05 ? Number(percent.toPrecision(2)) : toDecimals(percent, 1)} %`;
 }
 
-/** "+1.2 %" */
+/** Formats a change: "+1.2 %". */
 function changeText(share) {
   const size = toDecimals(Math.abs(100 * share), 1);
   return `${share < 0 && Number(size) > 0 ? "−" : "+"}${size} %`;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What the design was decided by: the same work done another way.
+// Ablations behind the design: the same work implemented in other ways.
 #include "driver.hpp"
 
 #include "process/process.hpp"
@@ -20,7 +20,7 @@ namespace {
 using takt::detail::ticks;
 using takt::detail::Tree;
 
-/// No buffer: the tree is brought up to date at each begin and end.
+/// Without a buffer: updates the tree at every start and end.
 double in_place(std::uint64_t n) {
   static Tree tree(takt::detail::kEpochKey, takt::detail::kBatchKey);
   const takt::detail::Clock& clock = takt::detail::process_clock();
@@ -36,7 +36,7 @@ double in_place(std::uint64_t n) {
   });
 }
 
-/// Durations as of a real region: spread over two octaves.
+/// Durations like those of a real region, spread over two octaves.
 std::uint64_t duration(std::uint64_t i) { return 20'000 + (i * 7919) % 60'000; }
 
 template <class Add>

@@ -12,7 +12,7 @@
 namespace takt_bench {
 namespace {
 
-/// Ticks with everything before them finished, and nothing after them begun.
+/// Reads the tick counter after all earlier instructions have finished and before later ones start.
 std::uint64_t fenced_ticks() {
 #if defined(__x86_64__)
   __builtin_ia32_lfence();
@@ -29,7 +29,7 @@ std::uint64_t fenced_ticks() {
 #endif
 }
 
-/// Half read, half written, as a real step does between two regions.
+/// Half reads and half writes, as a real step does between two regions.
 void sweep(std::vector<std::uint64_t>& memory) {
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at < memory.size(); at += 8) {
@@ -42,12 +42,12 @@ void sweep(std::vector<std::uint64_t>& memory) {
   asm volatile("" : : "r"(sum) : "memory");
 }
 
-/// What a region reads and writes.
+/// Returns the addresses that a region reads and writes.
 std::array<const void*, 4> data_of_region() {
   return {&takt::detail::cursor, &takt::detail::mode(), &takt::Forward, takt::detail::load_cursor()};
 }
 
-/// Sends it back to memory, and leaves its instructions where they are.
+/// Flushes the data to memory but leaves the instructions in the cache.
 void flush_data() {
 #if defined(__x86_64__)
   for (const void* each : data_of_region()) { __builtin_ia32_clflush(each); }
@@ -58,7 +58,7 @@ void flush_data() {
 #endif
 }
 
-/// Looks up the addresses of its pages, at other places in them.
+/// Fills the TLB entries of the region's pages by touching other addresses in them.
 void touch_pages() {
   constexpr std::uintptr_t kPage = 4096;
   for (const void* each : data_of_region()) {

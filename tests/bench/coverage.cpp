@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-// How often the interval of a throughput holds the throughput: takt_coverage [runs]
+// Measures how often the interval of a throughput contains the true throughput: takt_coverage [runs]
 //
-// Simulates runs whose true throughput is known, hands their steps to the code that the library uses, and prints for
-// each pace and length of runs how many of 100 intervals hold the truth, and how many of 100 runs got one. The same
-// numbers everywhere. Exits with 1 where the promise of docs/report.md is broken.
+// Simulates runs with a known throughput and passes their steps to the library's code. For each pace and length of runs
+// it prints the percentage of intervals that contain the true value, and the percentage of runs that got one. The
+// numbers are the same on every machine. Exits with 1 if the coverage stated in docs/report.md is not reached.
 #include <takt/snapshot.hpp>
 
 #include "record/throughput_windows.hpp"
@@ -24,19 +24,19 @@ using takt_test::Random;
 
 constexpr double kStepNs = 1e6;
 constexpr std::uint64_t kItems = 64;
-constexpr double kScatter = 0.05;  // of a step's length
-constexpr double kPromised = 92;   // % of the intervals hold the truth
+constexpr double kScatter = 0.05;  // fraction of a step's duration
+constexpr double kPromised = 92;   // minimum coverage of the intervals, in %
 constexpr std::uint64_t kLengths[] = {300, 1000, 3000, 10'000, 30'000};
 
-/// How long steps take, as shares of the usual one.
+/// Step durations, relative to the usual one.
 struct Pace {
   const char* name;
-  double memory;          ///< of a step for the one before: the coefficient of an autoregression of the first order
-  unsigned every;         ///< a checkpoint is made after so many steps; 0: none is
-  double checkpoint;      ///< and takes so long
-  double stalls;          ///< share of steps that stall
-  double stall;           ///< and then take so long
-  std::uint64_t promise;  ///< from so many steps on the promise holds; 0: none is made
+  double memory;          ///< coefficient of a first-order autoregression of step durations
+  unsigned every;         ///< checkpoint interval in steps; 0: no checkpoints
+  double checkpoint;      ///< duration of a checkpoint
+  double stalls;          ///< fraction of steps that stall
+  double stall;           ///< duration of a stalled step
+  std::uint64_t promise;  ///< minimum number of steps for which coverage is guaranteed; 0: never
 };
 
 constexpr Pace kPaces[] = {
@@ -69,7 +69,7 @@ Throughput run(const Pace& pace, std::uint64_t steps, Random& random) {
   return windows.read();
 }
 
-/// Prints one cell, and says whether the promise holds there.
+/// Prints one cell. Returns true if its coverage is as guaranteed.
 bool holds(const Pace& pace, std::uint64_t steps, int runs) {
   Random random(20'260'301 + steps);
   const double truth = static_cast<double>(kItems) / (mean_of(pace) * kStepNs * 1e-9);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What delivery costs the loop, and the machine beside it. takt_delivery: both; takt_delivery points <steps>
-// <metrics>: sends
-// that many points to the server that MLFLOW_TRACKING_URI names, and prints how many in how many seconds.
+// Measures what delivery costs the training loop and the machine.
+//   takt_delivery                             measures both
+//   takt_delivery points <steps> <metrics>    sends points to the server in MLFLOW_TRACKING_URI and prints their number
+//                                             and the seconds
 #include <takt/exporters/mlflow.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -31,7 +32,7 @@ double seconds_since(steady_clock::time_point begin) {
   return std::chrono::duration<double>(steady_clock::now() - begin).count();
 }
 
-/// A server that takes connections and never says anything.
+/// A server that accepts connections and never answers.
 class SilentServer {
  public:
   SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -69,9 +70,8 @@ takt::MlflowExporter exporter_to(const std::string& url) {
   return takt::MlflowExporter(options);
 }
 
-/// Ticks that each of many regions takes, the reads around it included. Takes a third of a second, so that most are
-/// while an exporter
-/// has something to send.
+/// Records the ticks of many regions, including the clock reads around them. Runs for a third of a second, so that an
+/// exporter has data to send during most of them.
 void time_scopes(takt::Session& session, std::vector<std::uint64_t>& ticks) {
   constexpr int kSteps = 2000;
   constexpr int kRegions = 100;
@@ -136,7 +136,7 @@ double bytes_in(const std::string& directory) {
   return sum;
 }
 
-/// A hundred paths, ten steps a second, with a server that is away.
+/// 100 paths and 10 steps per second, with an unreachable server.
 void print_background(const std::string& directory) {
   constexpr int kSteps = 200;
   std::vector<const takt::Key*> keys;
@@ -149,10 +149,10 @@ void print_background(const std::string& directory) {
         const takt::Scope batch(takt::Batch);
         for (const takt::Key* key : keys) { const takt::Scope s(*key); }
       }
-      ::poll(nullptr, 0, 100);  // a step takes its time without taking processor time
+      ::poll(nullptr, 0, 100);  // the step waits without using the processor
     }
   };
-  steps(20);  // files are made, paths are new
+  steps(20);  // warm-up: creates files and paths
   const auto begin = steady_clock::now();
   const double bytes = bytes_in(directory);
   const double cpu = cpu_seconds(RUSAGE_SELF) - cpu_seconds(RUSAGE_THREAD);
@@ -163,7 +163,7 @@ void print_background(const std::string& directory) {
               100 * used / seconds, (bytes_in(directory) - bytes) / seconds * 3600 / (1 << 20));
 }
 
-/// Returns whether all of it was delivered.
+/// Returns true if all points were delivered.
 bool send_points(int steps, int metrics, const std::string& directory) {
   takt::SessionOptions options = quiet_options(directory);
   options.exit_timeout = std::chrono::milliseconds(600'000);
@@ -174,7 +174,8 @@ bool send_points(int steps, int metrics, const std::string& directory) {
   session.add(takt::MlflowExporter::from_env());
   for (int step = 0; step < steps; ++step) {
     for (const std::string& name : names) { session.metric(name, 0.5 * step, step); }
-    if (step % 100 == 99) { session.poll(); }  // faster than any training: the bounds are for less
+    // the loop is faster than any training, so the exporter's limits would be too small
+    if (step % 100 == 99) { session.poll(); }
   }
   const bool delivered = session.close();
   std::printf("%d %.3f\n", steps * metrics, seconds_since(begin));

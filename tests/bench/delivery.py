@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Points per second into an MLflow server on this machine: from Takt, and from MLflow's own client, in turns.
+"""Measures points per second sent to an MLflow server on this machine, alternately by Takt and by MLflow's own client.
 
-delivery.py <takt_delivery>, by a Python that has mlflow"""
+usage: delivery.py <takt_delivery>, run with a Python that has mlflow"""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ def takt(server):
 
 
 def batches(client, experiment):
-    """In batches of a thousand, as big as the server takes."""
+    """Splits points into batches of 1000, the server's maximum."""
     run = client.create_run(experiment)
     begin = time.monotonic()
     points = [Metric(f"metric{metric}", 0.5 * step, 0, step) for step in range(STEPS) for metric in range(METRICS)]

@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records real runs of the digits example and prints what the gate of `takt diff --fail-on 2%` says of them, as a table for docs/compare.md.
-A block is four runs one right after the other, with batches of 80, 85, 90 and 80 again, every second block in reverse. By how much longer a step
-of 85 and of 90 takes is measured over all blocks. Each comparison is of some of the blocks, drawn at random. With --power takt_diff_power then
-judges all choices of the runs with 80, of which one side is made exactly 5 and 10 % slower."""
+"""Records real runs of the digits example and prints the verdicts of `takt diff --fail-on 2%` on them, as a table for
+docs/compare.md.
+
+A block is four consecutive runs with batch sizes 80, 85, 90 and 80 again; every second block runs in reverse order. The
+slowdown of steps with 85 and 90 is measured over all blocks. Each comparison uses a random choice of blocks. With
+--power, takt_diff_power then judges all choices of the runs with 80, with one side made exactly 5 % and 10 % slower."""
 
 import argparse
 import collections
@@ -20,11 +22,12 @@ BLOCK = (("base", 80), ("85", 85), ("90", 90), ("same", 80))
 
 def train(example, batch, epochs, directory):
     subprocess.run([example, "--epochs", str(epochs), "--batch", str(batch)], env={**os.environ, "TAKT_DIR": str(directory)},
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # 1: too few epochs for its accuracy
+                   # 1: too few epochs to reach its accuracy
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def record(example, blocks, epochs, directory):
-    """Returns the directories of the runs by block and name. Runs that are there already are not recorded again."""
+    """Returns the directories of the runs by block and name. Skips runs that were recorded before."""
     runs = []
     for block in range(blocks):
         runs.append({})
@@ -44,7 +47,7 @@ def compare(takt, base, new):
 
 
 def step_figures(takt, runs, base, new):
-    """Returns the figures of the step over all blocks, by name; the first is the one that decides."""
+    """Returns the step's statistics over all blocks, by name; the first one decides."""
     document = compare(takt, [block[base] for block in runs], [block[new] for block in runs])
     return {each["figure"]: each for each in document["regions"][0]["figures"]}
 

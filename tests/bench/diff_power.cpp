@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What the gate of `takt diff --fail-on 2%` says, as tables for docs/compare.md.
-// takt_diff_power [comparisons a cell, 1000 without]: of simulated runs, always the same ones
-// takt_diff_power --pairs < FILE: of real runs without a change, whose new side is made 5 and 10 % slower. Each line
-// has the
-// figures of two runs, one right after the other, in ns; diff_digits.py writes them.
+// Prints verdicts of the gate of `takt diff --fail-on 2%`, as tables for docs/compare.md.
+//   takt_diff_power [comparisons per cell, default 1000]: compares simulated runs, the same ones each time
+//   takt_diff_power --pairs < FILE: compares real runs without a change, whose new side is made 5 % and 10 % slower
+// Each line of FILE has the statistics of two consecutive runs, in ns; diff_digits.py writes it.
 
 #include "support/simulated_runs.hpp"
 
@@ -57,7 +56,7 @@ void print_row(const char* name, const SimulatedMachine& machine, Figure figure,
   std::fflush(stdout);
 }
 
-/// What was seen on a machine that others use, too: for a third of the time something else has half of the processor.
+/// As measured on a shared machine: for a third of the time another process takes half of the processor.
 SimulatedMachine shared_machine(double slow_steps) {
   SimulatedMachine machine;
   machine.steps = 2000;
@@ -89,7 +88,7 @@ void print_tables(int comparisons) {
   }
 }
 
-/// Of all choices of `runs` among the pairs.
+/// Prints the shares over all choices of `runs` pairs.
 void print_shares(const std::vector<std::pair<double, double>>& pairs, std::size_t runs) {
   for (const double slower : {0.0, 0.05, 0.10}) {
     std::vector<bool> is_chosen(pairs.size());

@@ -41,7 +41,8 @@ double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t)) {
     });
   }
   for (std::thread& thread : threads) { thread.join(); }
-  return (ns[0] + ns[1]) / 2;  // the slower of two is slower than one where neither disturbs the other, too
+  // the slower of two threads is slower than a single one even if they do not disturb each other
+  return (ns[0] + ns[1]) / 2;
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// How often each rule of findings speaks of runs with which nothing is wrong, and how often it finds what is, as tables
-// for docs/findings.md: of simulated runs, always the same ones. takt_finding_rates [healthy runs a cell, 1000 without;
-// a quarter of that of others]
-// Exits with 1 where a rule speaks of more than one in a hundred healthy runs of a cell, beyond what chance explains.
+// Measures the false alarms and the detection rate of each findings rule on simulated runs, the same ones each time, as
+// tables for docs/findings.md.
+//  takt_finding_rates [healthy runs per cell, default 1000; other cells use a quarter]
+//  Exits with 1 if a rule reports more than one in a hundred healthy runs of a cell, beyond chance.
 
 #include "findings/findings.hpp"
 #include "support/simulated_training.hpp"
@@ -44,7 +44,7 @@ double value_of(const Finding& finding, const char* name) {
   return 0;
 }
 
-/// By what is said, of how many healthy runs of a cell at most; and of all.
+/// Maximum number of healthy runs of a cell with a finding, by finding; and over all findings.
 struct Alarms {
   std::map<std::string, int> max;
   std::map<std::string, int> all;
@@ -67,7 +67,7 @@ std::map<std::string, int> alarms_of(const SimulatedTraining& training, int runs
   return cell;
 }
 
-/// Returns whether no rule speaks too often.
+/// Returns true if no rule exceeds its rate of false alarms.
 bool print_false_alarms(int runs) {
   constexpr double kScatters[] = {0.01, 0.05, 0.2};
   constexpr double kCorrelations[] = {0, 0.3, 0.6, 0.9};
@@ -101,7 +101,7 @@ bool print_false_alarms(int runs) {
   for (const auto& [what, max] : alarms.max) {
     std::printf("| %s | %.2f %% | %.1f %% |\n", what.c_str(), 100.0 * alarms.all[what] / runs / alarms.cells,
                 100.0 * max / runs);
-    // Of a rate of 1 %, three standard errors above.
+    // Three standard errors above a rate of 1 %.
     good = good && max <= runs * kMaxFalse + 3 * std::sqrt(runs * kMaxFalse);
   }
   return good;
@@ -114,7 +114,7 @@ struct Power {
   int cost_held = 0;
 };
 
-/// How often the rule finds it; and how often its interval holds what is true.
+/// Returns how often the rule finds the problem, and how often its interval contains the true value.
 Power power_of(const SimulatedTraining& training, const char* what, const char* value, const char* within, double truth,
                int runs) {
   Power power;
@@ -185,7 +185,7 @@ void print_slow_steps(int runs) {
         SimulatedTraining training;
         training.steps = steps;
         training.noise = {0.05, 0.6};
-        constexpr double kLongerMs = 500;  // by as much each
+        constexpr double kLongerMs = 500;  // added to each
         const double every = kLongerMs / 100 * (1 - share) / share;
         if (regular) {
           training.save_every = static_cast<int>(std::lround(every));
@@ -228,7 +228,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   const bool good = print_false_alarms(runs);
-  const int each = std::max(runs / 4, 1);  // what is found needs fewer runs than what is rare
+  const int each = std::max(runs / 4, 1);  // detection needs fewer runs than rare false alarms
   print_changes(each);
   print_drifts(each);
   print_slow_steps(each);

@@ -17,7 +17,7 @@ void keep(T value) {
   asm volatile("" : : "r"(value) : "memory");
 }
 
-/// What people write by hand: a map from names to sums, and a mutex.
+/// Typical hand-written timer: a map from names to sums, and a mutex.
 class HandWritten {
  public:
   void add(const std::string& name, std::chrono::steady_clock::duration length) {

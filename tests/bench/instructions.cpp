@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions to count instructions of: takt_instructions <shape> <regions>. Run under callgrind by instructions.py.
+// Regions whose instructions are counted: takt_instructions <shape> <regions>. instructions.py runs it under callgrind.
 #include <takt/backends/cpu.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -66,7 +66,7 @@ void lap(long n) {
   }
 }
 
-/// A joined Timer's handle around one leaf.
+/// A handle of a joined Timer around one leaf.
 void handle(long n) {
   auto timer = takt::Timer<takt::CpuBackend>::joined();
   for (long i = 0; i < n; i += 2) {
@@ -76,13 +76,13 @@ void handle(long n) {
   }
 }
 
-/// Batches of a loader, by reference: the loop alone.
+/// Iterates over a loader's batches by reference, without regions.
 void loop(long n) {
   std::vector<int> batches(static_cast<std::size_t>(n));
   for (auto&& batch : batches) { asm volatile("" : : "r"(&batch) : "memory"); }
 }
 
-/// The same with takt::trials(), where no trials are wanted.
+/// The same loop through takt::trials(), with trials turned off.
 void trials(long n) {
   takt::SessionOptions options;
   options.files = options.table = options.background = false;
@@ -91,7 +91,7 @@ void trials(long n) {
   for (auto&& batch : takt::trials(session, batches)) { asm volatile("" : : "r"(&batch) : "memory"); }
 }
 
-/// The same where batches are pulled.
+/// The same loop with pulled batches.
 void pull(long n) {
   takt::SessionOptions options;
   options.files = options.table = options.background = false;

@@ -5,9 +5,10 @@
 
 usage: instructions.py PROGRAM CONFIGURATION [--update]
 
-Seconds differ from machine to machine and from minute to minute; instructions of one compiler do not, but for some thousands that a
-process takes more or less by its addresses and by what Takt's own threads do. So steps without regions, of some ten instructions each,
-are counted over ten times as many. A shape fails above 105 % of its baseline. Without valgrind, or without a baseline for the configuration, the exit status is 77: skipped.
+Times vary between machines and minutes. Instruction counts of one compiler vary only by some thousands per process,
+because of addresses and Takt's own threads. Steps without regions take only about ten instructions each, so ten times
+as many of them are counted. A shape fails above 105 % of its baseline. Exits with 77 (skipped) without valgrind or
+without a baseline for the configuration.
 """
 import json
 import os
@@ -17,9 +18,10 @@ import subprocess
 import sys
 import tempfile
 
-SHAPES = ("hot", "deep", "train", "rows", "lap", "handle", "loop", "trials", "pull")  # the last three: steps without regions
-FEW, MANY = 5010, 100200  # multiples of an epoch of 501 regions
-MANY_STEPS = 250500  # of the shapes without regions
+# the last three have steps without regions
+SHAPES = ("hot", "deep", "train", "rows", "lap", "handle", "loop", "trials", "pull")
+FEW, MANY = 5010, 100200  # multiples of an epoch, which has 501 regions
+MANY_STEPS = 250500  # for shapes without regions
 ALLOWED = 1.05
 BASELINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")
 
@@ -27,7 +29,7 @@ BASELINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instruction
 def count(program, shape, regions):
     with tempfile.TemporaryDirectory() as directory:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", program, shape, str(regions)]
-        # valgrind makes every clock read a system call: the counter must not be judged by it.
+        # valgrind turns every clock read into a system call, so the check of the counter against the clock is skipped.
         environment = {**os.environ, "TAKT_CLOCK": "counter", "LC_ALL": "C"}
         run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
     return int(re.search(r"Collected : (\d+)", run.stderr).group(1))

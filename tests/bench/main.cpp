@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What regions cost, beside the floor under every timer: takt_bench [--quick]
+// Measures the cost of regions and of the floor under every timer: takt_bench [--quick]
 #include "driver.hpp"
 
 #include "process/process.hpp"

@@ -39,7 +39,7 @@ void regions(std::uint64_t n) {
   }
 }
 
-/// So many threads at once, each with a small tree of its own.
+/// Runs `count` threads at once, each with its own small tree.
 void with_threads(unsigned count) {
   std::mutex mutex;
   std::condition_variable changed;

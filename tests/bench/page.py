@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""How large pages of runs are, and how long a browser takes until one can be used: page.py build-ci/tests/page/page_program
+"""Prints the size of run pages and the time until a browser can use them: page.py build-ci/tests/page/page_program
 
-For each kind of run it prints the bytes of the page, and the median and the longest of nine times: from the begin of the navigation until
-the page's script has drawn all charts, and answers."""
+For each kind of run it prints the page's bytes, and the median and maximum of nine measurements: from the start of the
+navigation until the page's script has drawn all charts and responds."""
 
 import pathlib
 import statistics
@@ -20,7 +20,7 @@ KINDS = {"usual": "2 000 steps", "long": "1 000 000 steps", "regions": "60 regio
 
 
 def time_to_interaction(path, steered):
-    """In ms."""
+    """Returns the time until the page responds, in ms."""
     steered.open(path)
     steered.settle()
     return float(steered.run("return document.documentElement.dataset.ready"))

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// How often a rank that is lastingly slower is named, as a table for docs/ranks.md: of simulated jobs, always the same
-// ones. takt_rank_power [jobs a cell, 200 without]
+// Measures how often a persistently slower rank is named, on simulated jobs, the same ones each time, as a table for
+// docs/ranks.md.
+//  takt_rank_power [jobs per cell, default 200]
 
 #include "ranks/verdict.hpp"
 #include "support/simulated_ranks.hpp"
@@ -15,8 +16,8 @@
 
 namespace {
 
-/// Of how many jobs the verdict names the slow rank and its region, in percent; where nobody is slow, of how many it
-/// names anybody.
+/// Returns the percentage of jobs in which the verdict names the slow rank and its region; if no rank is slow, the
+/// percentage in which it names any.
 double named(std::size_t ranks, std::size_t steps, double slower, int jobs) {
   int named = 0;
   for (int round = 0; round < jobs; ++round) {

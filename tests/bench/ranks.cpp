@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What `takt report`, or `takt sync --to tensorboard`, takes of a job of many ranks, each with 100 paths and 200 steps:
-// seconds, seconds of processors, which others on the machine change little, and the most memory that is resident.
-// takt_bench_ranks <the command takt> [sync] [ranks...; 10, 100 and 1 000 without]. The journals are in TMPDIR.
+// Measures `takt report` or `takt sync --to tensorboard` on jobs of many ranks, each with 100 paths and 200 steps.
+// Prints wall-clock seconds, processor seconds (which hardly depend on other load) and the peak resident memory.
+//  takt_bench_ranks <the command takt> [sync] [ranks..., default 10, 100 and 1000]
+//  The journals are written to TMPDIR.
 
 #include "journal/journal_writer.hpp"
 #include "support/snapshot_builder.hpp"
@@ -51,7 +52,7 @@ takt::Snapshot rank_of(int rank, int ranks) {
     takt::Row& row = takt_test::add_row(snapshot, 0, step);
     row.host_ns = 0;
     for (std::uint32_t path = 1; path < kPaths; ++path) {
-      // Spread over a fifth, and always the same.
+      // Deterministic values, spread over a fifth.
       const auto mixed = (step * 31 + path * 17 + static_cast<std::uint64_t>(rank) * 7) * 2654435761U % 10'000;
       const auto ns = static_cast<std::int64_t>(50'000 + mixed);
       row.cells.push_back({path, 1, ns});
@@ -86,7 +87,7 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// Prints a line on it. Returns whether the command was content.
+/// Prints one line. Returns true if the command succeeded.
 bool measure(const char* command, bool sync, const fs::path& run, int ranks) {
   std::vector<std::string> texts = {command, "report", run.string()};
   if (sync) { texts = {command, "sync", "--to", "tensorboard", run.string()}; }

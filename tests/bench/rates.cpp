@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// How many rows and metrics a second reach the journal without loss.
-//   takt_rates [seconds]                                     what docs/benchmarks.md shows: the highest rates, some
-// seconds each
-//   takt_rates rows <a second> <threads> <seconds>           steps of 8 columns at that rate, all threads together
-//   takt_rates metrics <a burst> <threads> <seconds>         so many metrics at once, once a second, on each thread
-//   takt_rates steps <us> <regions> <metrics> <steps>        a training loop: steps of that length with so many
-// regions and metrics
+// Measures how many rows and metrics per second reach the journal without dropped data.
+//   takt_rates [seconds]                                     highest rates, some seconds each, for docs/benchmarks.md
+//   takt_rates rows <per second> <threads> <seconds>         steps of 8 columns at that total rate over all threads
+//   takt_rates metrics <burst> <threads> <seconds>           a burst of metrics once per second on each thread
+//   takt_rates steps <us> <regions> <metrics> <steps>        a training loop with steps of that duration
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -45,9 +43,9 @@ double cpu_seconds() {
 
 struct Result {
   std::uint64_t recorded = 0;
-  std::uint64_t lost = 0;  // of them, and of what came with them
-  bool closed = false;     // close() was true
-  double seconds = 0;      // of the loop
+  std::uint64_t lost = 0;  // dropped rows or metrics, and dropped data that belongs to them
+  bool closed = false;     // close() returned true
+  double seconds = 0;      // duration of the loop
   double journal_bytes = 0;
   double cpu_seconds = 0;
 };
@@ -64,7 +62,7 @@ const std::vector<const takt::Key*>& columns() {
 }
 
 void wait_until(steady_clock::time_point time) {
-  // Asleep where there is time for it: the threads of a training are no reason to starve each other.
+  // Sleeps if time is left, so that the training threads do not starve each other.
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(time - steady_clock::now()).count();
   if (left > 1) { ::poll(nullptr, 0, static_cast<int>(left - 1)); }
   while (steady_clock::now() < time) {}
@@ -78,7 +76,7 @@ double journal_bytes(const std::string& directory) {
   return bytes;
 }
 
-/// Runs `work` on so many threads, each of which returns how much it has recorded.
+/// Runs `work` on `threads` threads; each returns how much it recorded.
 Result measure(int threads, const std::function<std::uint64_t(takt::Session&)>& work) {
   const auto scratch = std::filesystem::temp_directory_path() / ("takt-rates-" + std::to_string(::getpid()));
   takt::SessionOptions options = takt::SessionOptions::from_env();
@@ -174,7 +172,7 @@ bool print(const char* what, const Result& result) {
   return result.lost == 0;
 }
 
-/// Doubles the rate until something is lost.
+/// Doubles the rate until data is dropped.
 void print_highest(int threads, double seconds) {
   const std::string name = "8 columns, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   for (double rate = 1e5; rate < 1e8; rate *= 2) {

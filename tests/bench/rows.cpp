@@ -14,17 +14,17 @@
 namespace takt_bench {
 namespace {
 
-/// Steps with so many columns; `batch_key` decides whether they make rows.
+/// Runs steps with `columns` columns; `batch_key` decides if they are recorded as rows.
 double steps(std::uint64_t n, unsigned columns, const takt::Key& batch_key) {
   std::vector<const takt::Key*> keys;
   for (unsigned column = 0; column < columns; ++column) {
     keys.push_back(&takt::key(("column " + std::to_string(column)).c_str()));
   }
-  // A key around it keeps steps of different widths apart.
+  // An enclosing key separates steps of different widths.
   const takt::Key& around = takt::key(("width " + std::to_string(columns)).c_str());
   takt::Scope outer(around);
   double sum = 0;
-  constexpr std::uint64_t kPart = 100;  // steps that fit the outbox; the collector's time is not the program's
+  constexpr std::uint64_t kPart = 100;  // steps that fit into the outbox; the collector's time is not measured
   std::uint64_t done = 0;
   for (; done < n; done += kPart) {
     sum += timed(1, [&] {

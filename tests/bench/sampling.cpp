@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What samples cost in processor time of Takt's threads: reading what the kernel tells, and what Takt itself does for
-// GPUs whose driver takes no time. takt_sampling [samples, 2000 without]
+// Measures the processor time that samples take on Takt's threads: reading kernel statistics, and Takt's own work for
+// GPUs with a driver that takes no time.
+//  takt_sampling [samples, default 2000]
 
 #include "sample/nvml_source.hpp"
 #include "sample/system_source.hpp"
@@ -31,7 +32,7 @@ constexpr std::chrono::milliseconds kPeriod(100);
 
 std::int64_t spent_ns() { return static_cast<std::int64_t>(takt::detail::posix_ns(CLOCK_THREAD_CPUTIME_ID)); }
 
-/// What is read and what is made of it, in microseconds a sample; collected once in ten samples, as with the defaults.
+/// Reads and processes samples, in microseconds per sample. Collects once per ten samples, as with the defaults.
 void measure(const char* what, Sources sources, int samples) {
   RunSamples run;
   std::int64_t now_ns = 0;
@@ -40,7 +41,7 @@ void measure(const char* what, Sources sources, int samples) {
   plan.now = [&now_ns] { return now_ns; };
   plan.memory = 1U << 20U;
   run.start_by_hand(std::move(plan), std::move(sources));
-  run.tick();  // opens
+  run.tick();  // opens the sources
   std::int64_t read_ns = 0;
   std::int64_t kept_ns = 0;
   for (int sample = 1; sample <= samples; ++sample) {

@@ -11,7 +11,7 @@
 namespace takt_bench {
 namespace {
 
-// Keys of the training loop that make no rows: those are measured apart.
+// Keys of a training loop without rows; rows are measured separately.
 inline constexpr takt::Key kEpoch{"bench Epoch"};
 inline constexpr takt::Key kBatch{"bench Batch"};
 
@@ -68,7 +68,7 @@ void recurse(unsigned depth) {
   barrier();
 }
 
-/// As many regions as may be open on a thread, in which the oldest ends first: all are left.
+/// Opens as many regions as a thread may have and ends the oldest first, so that all of them become orphans.
 void crowd(std::uint64_t n) {
   constexpr unsigned kOpen = 3967;
   static takt::Handle handles[kOpen];
@@ -82,7 +82,7 @@ void crowd(std::uint64_t n) {
 double traced(std::uint64_t n) {
   takt::detail::tracing.store(true);
   double sum = 0;
-  constexpr std::uint64_t kPart = 50'000;  // what fits the outbox; the collector's time is not the program's
+  constexpr std::uint64_t kPart = 50'000;  // regions that fit into the outbox; the collector's time is not measured
   std::uint64_t done = 0;
   for (; done < n; done += kPart) {
     sum += timed(1, [] { hot(kPart); });
@@ -140,7 +140,7 @@ void add_scopes(Rounds& rounds) {
   add("Timer<CpuBackend>, books of its own, 3 968 open", 60'000, [](std::uint64_t n) {
     static takt::Timer<takt::CpuBackend> timer;
     for (std::uint64_t i = 0; i < n; ++i) {
-      timer.start(takt::IO);  // its end is missing
+      timer.start(takt::IO);  // never ended
       timer.start(takt::Comm);
       timer.end(takt::Comm);
     }
@@ -149,7 +149,7 @@ void add_scopes(Rounds& rounds) {
     static takt::Timer<takt::CpuBackend> timer;
     for (std::uint64_t i = 0; i < n; ++i) {
       timer.start(takt::Batch);
-      timer.start(takt::IO);  // its end is missing
+      timer.start(takt::IO);  // never ended
       timer.start(takt::Comm);
       timer.end(takt::Comm);
       timer.end(takt::Batch);

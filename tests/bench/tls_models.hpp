@@ -4,7 +4,7 @@
 
 namespace takt_bench {
 
-/// Count in a thread-local of a shared library, reached in two ways.
+/// Increment a thread-local of a shared library, through two TLS models.
 void touch_initial_exec();
 void touch_global_dynamic();
 

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-// How often the interval of trials holds the rate, and that of a mean error the mean: takt_trial_coverage [runs]
+// Measures how often the interval of trials contains the true rate, and that of a mean error the true mean:
+// takt_trial_coverage [runs]
 //
-// Simulates trials whose true rate is known, hands their steps to the code that the library uses, and prints for each
-// pace and length of trials how many of 100 intervals hold the truth, and how wide they are in the middle. The same
-// of predictions. The same numbers everywhere. Exits with 1 where the promise of docs/trials.md is broken.
+// Simulates trials with a known rate and passes their steps to the library's code. For each pace and length of trials
+// it prints the percentage of intervals that contain the true value, and their median width. It does the same for
+// predictions. The numbers are the same on every machine. Exits with 1 if the coverage stated in docs/trials.md is not
+// reached.
 #include <takt/models.hpp>
 
 #include "measure/trial_rate.hpp"
@@ -25,19 +27,19 @@ using takt_test::Random;
 
 constexpr double kStepNs = 1e6;
 constexpr std::uint64_t kItems = 64;
-constexpr double kScatter = 0.05;  // of a step's length
-constexpr double kPromised = 92;   // % of the intervals hold the truth
+constexpr double kScatter = 0.05;  // fraction of a step's duration
+constexpr double kPromised = 92;   // minimum coverage of the intervals, in %
 constexpr std::size_t kSteps[] = {10, 30, 100, 300, 1000};
 
-/// How long steps take, as shares of the usual one.
+/// Step durations, relative to the usual one.
 struct Pace {
   const char* name;
-  double memory;        ///< of a step for the one before: the coefficient of an autoregression of the first order
-  double level;         ///< deviation of each trial's own pace
-  double stalls;        ///< share of steps that stall
-  double stall;         ///< and then take so long
-  bool ahead;           ///< the host runs ahead of its device, and waits at the end
-  std::size_t promise;  ///< from so many steps a trial on the promise holds; 0: none is made
+  double memory;        ///< coefficient of a first-order autoregression of step durations
+  double level;         ///< standard deviation of the speed of whole trials
+  double stalls;        ///< fraction of steps that stall
+  double stall;         ///< duration of a stalled step
+  bool ahead;           ///< the host runs ahead of its device and waits at the end
+  std::size_t promise;  ///< minimum steps per trial for which coverage is guaranteed; 0: never
 };
 
 constexpr Pace kPaces[] = {
@@ -58,12 +60,12 @@ std::vector<Trial> simulate(const Pace& pace, std::size_t steps, Random& random)
   double state = random.bell();
   for (Trial& trial : trials) {
     const double level = 1 + pace.level * random.bell();
-    double left_ns = 0;  // to the device
+    double left_ns = 0;  // work queued on the device
     for (std::size_t step = 0; step < steps; ++step) {
       double length = level * (1 + kScatter * state);
       state = pace.memory * state + fresh * random.bell();
       if (pace.stalls > 0 && random.uniform() < pace.stalls) { length = pace.stall; }
-      // A host that is ahead launches in a tenth of the time, until the queue is full.
+      // A host that runs ahead launches in a tenth of the time, until the queue is full.
       const double seen = pace.ahead && left_ns < 5 * kStepNs ? 0.1 * length : length;
       left_ns += (length - seen) * kStepNs;
       trial.steps.push_back({static_cast<std::uint64_t>(seen * kStepNs), kItems});
@@ -73,7 +75,7 @@ std::vector<Trial> simulate(const Pace& pace, std::size_t steps, Random& random)
   return trials;
 }
 
-/// Prints one cell, and says whether the promise holds there.
+/// Prints one cell. Returns true if its coverage is as guaranteed.
 bool report(double coverage, double half_width, bool promised) {
   const bool kept = !promised || coverage >= kPromised;
   std::printf("  %5.1f (%5.2f)%s", coverage, half_width, kept ? " " : "!");
@@ -115,15 +117,15 @@ bool trials_hold(int runs) {
   return all;
 }
 
-/// Errors whose mean is known.
+/// Prediction errors with a known mean.
 struct Errors {
   const char* name;
   double (*draw)(Random& random);
   double mean;
-  std::size_t promise;  ///< from so many predictions on; 0: none is made
+  std::size_t promise;  ///< minimum number of predictions for which coverage is guaranteed; 0: never
 };
 
-// Of a bell without its sign the mean is (2 / pi)^(1/2); of e^x, where x is a bell, e^(1/2).
+// The mean of |x| for a standard normal x is (2 / pi)^(1/2); the mean of e^x is e^(1/2).
 constexpr Errors kErrors[] = {
     {"even from 0 to 20 %", [](Random& random) { return 0.2 * random.uniform(); }, 0.1, 4},
     {"a bell around 0", [](Random& random) { return 0.1 * std::fabs(random.bell()); }, 0.0797885, 10},

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The twin of instrumented.cpp: the same work, untimed.
+// The twin of instrumented.cpp: the same work without timing.
 extern "C" long load(long index);
 extern "C" long compute(long value);
 extern "C" long* pull();

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles two files with TAKT_ENABLED=0 and fails unless their functions are the same machine code, without Takt's symbols."""
+"""Compiles two files with TAKT_ENABLED=0. Fails unless their functions are the same machine code, without symbols of
+Takt."""
 
 import argparse
 import pathlib
@@ -15,7 +16,7 @@ def run(*command):
 
 
 def functions_of(listing):
-    """The instructions of each function in a disassembly, without addresses."""
+    """Returns the instructions of each function in a disassembly, without addresses."""
     functions = {}
     for name, body in re.findall(r"^[0-9a-f]+ <(\w+)>:\n(.*?)(?:\n\n|\Z)", listing, re.MULTILINE | re.DOTALL):
         lines = [line.split("\t", 1)[1].strip() for line in body.splitlines() if "\t" in line]

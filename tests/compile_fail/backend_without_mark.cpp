@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A clock of a user's own that lacks a function: the message has to say which one.
+// A user's clock that lacks a function: the message must name the function.
 // expect: takt: a Backend needs `bool mark\(takt::Mark&\) noexcept`
 #include <takt/timer.hpp>
 

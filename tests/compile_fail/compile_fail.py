@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """compile_fail.py CASE.cpp -- COMPILER FLAG...
 
-The case has to compile as it stands, and has to fail with -DMISTAKE with every `// expect: <regular expression>` of the file
-in what the compiler says. The twin shows that nothing but the mistake makes it fail.
+The case must compile as it is. With -DMISTAKE it must fail, and every `// expect: <regular expression>` of the file
+must match the compiler's output. The twin proves that only the mistake makes it fail.
 """
 
 import pathlib

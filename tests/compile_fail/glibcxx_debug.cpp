@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A std::vector of the debug mode is another type than that of the library.
+// std::vector in debug mode is a different type from the library's.
 // expect: Takt was built without _GLIBCXX_DEBUG
 #ifdef MISTAKE
 #define _GLIBCXX_DEBUG

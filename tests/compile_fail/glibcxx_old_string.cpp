@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A std::string of the old ABI is another type than that of the library.
+// std::string of the old ABI is a different type from the library's.
 // expect: Takt was built without _GLIBCXX_USE_CXX11_ABI=0
 #ifdef MISTAKE
 #define _GLIBCXX_USE_CXX11_ABI 0

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Two Scopes of one region would end it twice.
+// Two Scopes for one region would end it twice.
 // expect: (use of|call to) deleted (function|constructor)
 #include <takt/takt.hpp>
 

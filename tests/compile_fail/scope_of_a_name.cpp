@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Scope takes a key. A name alone would have to be looked up at each call.
+// A Scope takes a key: a name would need a lookup at every call.
 // expect: write TAKT_SCOPE\(.?"name
 #include <takt/scope.hpp>
 

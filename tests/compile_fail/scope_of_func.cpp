@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The key of a name is made at compile time, outside of the function: __func__ would be the name of another one there.
+// The key is made at compile time outside of the function, so __func__ would name a different function.
 // expect: one literal without escapes
 #include <takt/scope.hpp>
 

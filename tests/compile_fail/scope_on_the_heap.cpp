@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Scope belongs to a block.
+// A Scope must be a local variable.
 // expect: (use of|call to) deleted function
 #include <takt/takt.hpp>
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Scope without a name ends at once and times nothing. (Clang takes the parentheses for a declaration, and refuses
-// that.)
+// An unnamed Scope ends at once and times nothing. (Clang parses the parentheses as a declaration and rejects that.)
 // expect: unused-(result|value)|redeclaration of 'Forward'
 #include <takt/takt.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The same slip in the other spelling.
+// The same misuse with braces.
 // expect: unused-(result|value)
 #include <takt/takt.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Session without a name closes the run at once.
+// An unnamed Session closes the run at once.
 // expect: unused-(result|value)
 #include <takt/session.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A number is no stream, and no Every.
+// A number is neither a stream nor an Every.
 // expect: takt: this type is not a known stream
 #include <takt/backends/cuda.hpp>
 #include <takt/takt.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The default stream where it may be CUDA's or HIP's.
+// The default stream is ambiguous if both CUDA and HIP are included.
 // expect: takt: ambiguous stream, CUDA or HIP
 // expect: takt/backends/cuda\.hpp
 // expect: takt/backends/hip\.hpp

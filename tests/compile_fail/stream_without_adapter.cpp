@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A stream type that no backend's header has made known.
+// A stream type that no backend's header declares.
 // expect: takt: this type is not a known stream
 // expect: takt/backends/cuda\.hpp
 // expect: takt/backends/hip\.hpp

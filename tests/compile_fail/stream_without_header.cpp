@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A stream of CUDA's without the header of the backend.
+// A CUDA stream without the backend's header.
 // expect: takt: this type is not a known stream
 // expect: include <takt/backends/cuda\.hpp>
 #ifndef MISTAKE

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// SYNTHETIC gives one batch to many steps, and a batch that is given by value and cannot be copied is gone after one.
+// SYNTHETIC reuses one batch for many steps; a batch passed by value that cannot be copied is consumed by the first.
 // expect: takt: SYNTHETIC repeats one batch, but this loader returns batches by value that cannot be copied
 // expect: skip SYNTHETIC: takt::trials\(session, loader, takt::no_synthetic\)
 #include <takt/trials.hpp>

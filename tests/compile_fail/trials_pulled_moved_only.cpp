@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The same of a batch that is pulled.
+// The same for a pulled batch.
 // expect: takt: SYNTHETIC repeats one batch, but the pulled value cannot be copied
 // expect: skip SYNTHETIC: takt::trials\(session, takt::no_synthetic\)
 #include <takt/trials.hpp>

@@ -36,7 +36,7 @@ struct ManualDriver {
   takt::ManualClock clock;
 };
 
-/// A backend with one fault, to see that the suite notices.
+/// A backend with one error that the suite must detect.
 struct Faulty {
   static constexpr const char* name = "faulty";
   static constexpr bool immediate = false;
@@ -83,14 +83,14 @@ TEST_CASE("the CPU backend conforms") {
   CHECK(takt::check_conformance(driver) == std::vector<std::string>{});
 }
 
-TEST_CASE("the manual backend conforms, and its marks were used as they should be") {
+TEST_CASE("the manual backend conforms and its marks were used correctly") {
   ManualDriver driver;
   CHECK(takt::check_conformance(driver) == std::vector<std::string>{});
   CHECK(driver.clock.outstanding() == 0);
   CHECK(driver.clock.misuses() == 0);
 }
 
-TEST_CASE("the suite notices a backend that breaks its contract") {
+TEST_CASE("the conformance suite detects a backend that breaks its contract") {
   FaultyDriver negative(Faulty::Fault::negative);
   CHECK(names(takt::check_conformance(negative), "above 0 ns"));
   FaultyDriver forgets(Faulty::Fault::forgets_retain);
@@ -104,7 +104,7 @@ TEST_CASE("the suite notices a backend that breaks its contract") {
         std::vector<std::string>(2, "elapsed() returns the same result as part of a query batch"));
 }
 
-TEST_CASE("types that are no backend are told apart") {
+TEST_CASE("types that are not backends are rejected") {
   struct Nothing {};
   CHECK_FALSE(takt::is_backend<Nothing>);
   CHECK_FALSE(takt::is_backend<int>);

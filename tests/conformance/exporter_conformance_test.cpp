@@ -38,7 +38,7 @@ using Steps = std::vector<std::int64_t>;
 
 namespace {
 
-/// A directory for each exporter, on a disk that can be full.
+/// Creates a directory for each exporter, on a disk that can be full.
 class DiskDriver {
  public:
   static bool can_fail() { return true; }
@@ -50,7 +50,7 @@ class DiskDriver {
     return scratch_->path("");
   }
   std::string place() const { return scratch_->path(""); }
-  /// The first file with `part` in its name; empty: there is none.
+  /// Returns the first file with `part` in its name, or empty if there is none.
   std::string file_with(const char* part) const {
     for (const auto& each : std::filesystem::recursive_directory_iterator(place())) {
       if (each.is_regular_file() && contains(each.path().filename(), part)) { return each.path(); }
@@ -145,7 +145,7 @@ struct WandbDriver : DiskDriver {
     Steps found;
     const std::string path = file_with(".wandb");
     const std::string log = path.empty() ? "" : read_text(path);
-    if (log.size() < 7) { return found; }  // a disk that was full took not even its head
+    if (log.size() < 7) { return found; }  // a full disk did not even take the file's header
     for (const std::string& bytes : wandb_log_records(log)) {
       const WandbMessage record(bytes);
       if (!record.has(2)) { continue; }
@@ -193,14 +193,14 @@ enum class Fault {
   chokes_on_a_name
 };
 
-/// A place, and what its exporter has not brought there yet.
+/// A destination and the data that its exporter has not delivered yet.
 struct Place {
   bool takes = true;
   Steps there;
   Steps waiting;
 };
 
-/// An exporter that conforms but for one fault, to see that the suite notices.
+/// An exporter that conforms except for one error that the suite must detect.
 class Faulty final : public Exporter {
  public:
   Faulty(Place& place, Fault error) : place_(place), fault_(error) {}
@@ -282,7 +282,7 @@ void check_that_it_conforms() {
   CHECK(takt::check_exporter_conformance(driver) == std::vector<std::string>{});
 }
 
-/// The only demand that one with `fault` does not fulfil, or the first of several.
+/// Returns the only requirement that an exporter with `error` breaks, or the first of several.
 std::string found(Fault error) {
   FaultyDriver driver{error, {}};
   const std::vector<std::string> failures = takt::check_exporter_conformance(driver);
@@ -291,12 +291,12 @@ std::string found(Fault error) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("exporter conformance: those of Takt's that write files, or keep what they see", "[timed]",
-                   CsvDriver, JsonDriver, TraceDriver, ConsoleDriver, TensorboardDriver, WandbDriver, MemoryDriver) {
+TEMPLATE_TEST_CASE("exporter conformance: Takt's file exporters and in-memory exporters conform", "[timed]", CsvDriver,
+                   JsonDriver, TraceDriver, ConsoleDriver, TensorboardDriver, WandbDriver, MemoryDriver) {
   check_that_it_conforms<TestType>();
 }
 
-TEST_CASE("exporter conformance: the suite notices each fault", "[timed]") {
+TEST_CASE("exporter conformance: the suite detects each error", "[timed]") {
   CHECK(found(Fault::none) == "");
   CHECK(found(Fault::no_name) == "name() is short, and not empty");
   CHECK(found(Fault::changing_name) == "name() is the same each time");

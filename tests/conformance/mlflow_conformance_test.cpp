@@ -17,7 +17,7 @@ using takt_test::FakeMlflow;
 
 namespace {
 
-/// A server for each exporter.
+/// Creates a server for each exporter.
 struct MlflowDriver {
   std::unique_ptr<takt::Exporter> exporter() {
     away = false;
@@ -47,7 +47,7 @@ struct MlflowDriver {
 
 }  // namespace
 
-TEST_CASE("exporter conformance: MLflow's", "[timed]") {
+TEST_CASE("exporter conformance: the MLflow exporter conforms", "[timed]") {
   const support::CaughtErrors errors;
   MlflowDriver driver;
   CHECK(takt::check_exporter_conformance(driver) == std::vector<std::string>{});

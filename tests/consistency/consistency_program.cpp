@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// One run, told in every way there is: the files in its directory; on stdout, a line each, the last snapshot that an
-// exporter saw,
-// and the one that is read from the trees afterwards. Every key stands in one place only.
+// Records one run and outputs it in every way: the files in its directory and, on stdout, one line each, the last
+// snapshot of an exporter and the snapshot read from the trees afterwards. Every key appears at only one path.
 #include <takt/exporters/json.hpp>
 #include <takt/exporters/memory.hpp>
 #include <takt/session.hpp>

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""summary.json, steps.csv, trace.json and the snapshots of one run tell the same, to the nanosecond."""
+"""summary.json, steps.csv, trace.json and the snapshots of one run agree to the nanosecond."""
 
 import collections
 import decimal
@@ -27,19 +27,19 @@ class Consistency(rig.Case):
         self.shown, self.read = map(json.loads, ended.out.splitlines())
         self.written = self.summary()
 
-    def test_the_file_is_what_exporters_were_shown(self):
+    def test_the_file_has_the_data_that_exporters_got(self):
         self.assertEqual(self.written, self.shown)
         self.assertTrue(self.written["finished"])
         self.assertEqual(self.written["losses"], [])
 
-    def test_the_trees_hold_what_was_reported(self):
+    def test_the_trees_equal_the_reported_data(self):
         self.assertEqual(by_path(self.read).keys(), by_path(self.written).keys())
         for name, path in by_path(self.written).items():
             for field in ("host", "device", "self_ns", "items", "bytes", "skipped"):
                 self.assertEqual(by_path(self.read)[name][field], path[field], (name, field))
         self.assertEqual(self.read["series"], self.written["series"])
 
-    def test_counts_are_those_of_the_program(self):
+    def test_counts_equal_those_of_the_program(self):
         n = {name: path["host"]["n"] for name, path in by_path(self.written).items()}
         self.assertEqual(n, {
             "Epoch": EPOCHS, "Epoch/Batch": EPOCHS * STEPS, "Epoch/Batch/IO": EPOCHS * STEPS,
@@ -78,7 +78,7 @@ class Consistency(rig.Case):
         self.assertEqual(sum(batch.values()), paths["Epoch/Batch"]["host"]["total_ns"])
         self.assertEqual(sum(items.values()), paths["Epoch/Batch"]["items"])
 
-        # One line a step is enough for what concerns the step.
+        # For values of the step, one row per step is enough.
         heads = list({int(row["step"]): row for row in rows}.values())
         ends = [int(row["begin_ns"]) + int(row["batch_ns"]) for row in heads]
         for before, row in zip(ends, heads[1:]):
@@ -129,8 +129,8 @@ class Consistency(rig.Case):
             self.assert_nested(sorted(spans), parents)
 
     def assert_nested(self, spans, parents):
-        """Each span lies within one of its parent's key, and does not overlap its neighbours. Of spans of no length at one
-        moment the order is not known."""
+        """Asserts that each span is within a span of its parent's key and does not overlap its neighbours. The order of
+        spans of zero length at the same time is undefined."""
         places = collections.defaultdict(list)
         for begin, minus_length, name in spans:
             places[name].append((begin, begin - minus_length))
@@ -143,7 +143,7 @@ class Consistency(rig.Case):
             first, last = next(above)
             for begin, end in intervals:
                 while not (first <= begin and end <= last):
-                    first, last = next(above)  # StopIteration: it lies in none
+                    first, last = next(above)  # StopIteration: no enclosing span
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails if a shared libtakt exports its copies of the libraries that it was built with, where a program's own could meet them."""
+"""Fails if a shared libtakt exports symbols of its bundled libraries, which could clash with the program's own
+copies."""
 
 import re
 import subprocess

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Builds and runs a program with nothing but what takt.pc says: pkg_config.sh <compiler> <directory of takt.pc> <source>
+# Builds and runs a program with only the flags from takt.pc: pkg_config.sh <compiler> <directory of takt.pc> <source>
 set -euo pipefail
 compiler=$1
 export PKG_CONFIG_PATH=$2
@@ -15,7 +15,7 @@ pkg-config --validate takt
 libraries=$(pkg-config --variable=libdir takt)
 LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ./consumer
 
-# A program whose linking is in the hands of a compiler of C's.
+# A program that is linked by a C compiler.
 # shellcheck disable=SC2046
 "$compiler" -std=c++17 -c "$source" -o part.o $(pkg-config --cflags takt)
 # shellcheck disable=SC2046

@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Preloaded, it counts the calls of a process to functions of CUDA's driver that wait, and to those about events:
-// dlsym() and
-// cuGetProcAddress() then give a function that counts and goes on. Asked by count_calls() inside, or with
-// COUNT_CALLS=<file>
-// written there at the end.
+// Preloaded, it counts a process's calls to CUDA driver functions that wait or that handle events: dlsym() and
+// cuGetProcAddress() return a function that counts and forwards the call. Read the counts with count_calls() in the
+// process, or set COUNT_CALLS=<file> to have them written at exit.
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
@@ -20,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMax = 64;
 
-/// All that is counted takes at most four arguments, and none of floating point: in registers they pass through.
+/// All counted functions take at most four arguments and no floating-point ones, so the registers pass through
+/// unchanged.
 using Function = int(void*, void*, void*, void*);
 
 struct Counted {
@@ -52,14 +51,14 @@ std::atomic<ProcAddress*> real_proc_address{nullptr};
 
 void* instead_of(const char* name, void* real);
 
-/// cuGetProcAddress of either version: the first has no status, and does not look at it.
+/// cuGetProcAddress of either version: the older one ignores the additional status argument.
 int proc_address(const char* name, void** function, int version, unsigned long long flags, void* status) {
   const int error = real_proc_address.load()(name, function, version, flags, status);
   if (error == 0 && function != nullptr) { *function = instead_of(name, *function); }
   return error;
 }
 
-/// What to call in place of `real`; that itself where it is not counted, or there is no more room.
+/// Returns the function to call instead of `real`; `real` itself if it is not counted or the table is full.
 void* instead_of(const char* name, void* real) {
   if (real == nullptr) { return nullptr; }
   if (std::strncmp(name, "cuGetProcAddress", 16) == 0) {
@@ -92,7 +91,7 @@ Lookup* real_dlsym() {
   return found;
 }
 
-/// Writes what was counted where COUNT_CALLS says, when the process ends.
+/// Writes the counts to the file COUNT_CALLS when the process ends.
 struct Report {
   ~Report() {
     const char* path = std::getenv("COUNT_CALLS");
@@ -114,7 +113,7 @@ __attribute__((visibility("default"))) void* dlsym(void* handle, const char* nam
   return instead_of(name, real_dlsym()(handle, name));
 }
 
-/// Calls so far of all functions whose names hold `part`.
+/// Returns the number of calls so far of all functions whose names contain `part`.
 __attribute__((visibility("default"))) long count_calls(const char* part) {
   const std::lock_guard<std::mutex> lock(mutex);
   long calls = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program that times regions on CUDA streams, by whatever libcuda.so.1 it finds. What it prints is what it sees of
-// CUDA: it has to be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
+// Times regions on CUDA streams with any libcuda.so.1. Prints what it observes of CUDA, which must be the same with
+// Takt and without (TAKT_DISABLE=1). device_test.py runs it.
 #include <takt/backends/cuda.hpp>
 #include <takt/backends/profiler_window.hpp>
 #include <takt/graph.hpp>
@@ -38,7 +38,7 @@ Function* driver_function(const char* name) {
   return function;
 }
 
-/// The application's own use of the fake driver (fake_cuda.cpp).
+/// The application's own calls of the fake driver (fake_cuda.cpp).
 struct Application {
   int (*create)(CUstream_st**, unsigned) = driver_function<int(CUstream_st**, unsigned)>("cuStreamCreate");
   int (*query)(CUstream_st*) = driver_function<int(CUstream_st*)>("cuStreamQuery");
@@ -74,7 +74,7 @@ void regions(const Application& cuda, CUstream_st* stream, int count) {
   }
 }
 
-/// Without any driver of use: stream 0 is all that there is.
+/// Without a usable driver: only stream 0 exists.
 void no_driver() {
   CUstream_st* const stream = nullptr;
   for (int step = 0; step < kRegions; ++step) {
@@ -83,7 +83,7 @@ void no_driver() {
   }
 }
 
-/// With a driver, and without a device.
+/// With a driver but without a device.
 void no_device() {
   auto* const init = driver_function<int(unsigned)>("cuInit");
   auto* const count = driver_function<int(int*)>("cuDeviceGetCount");
@@ -112,7 +112,7 @@ void times() {
                                   : static_cast<long long>(timer.stats(takt::Comm).total_ns));
 }
 
-/// A fault of the device in the middle of the run.
+/// A device error in the middle of the run.
 void fault() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -124,7 +124,7 @@ void fault() {
   std::printf("query %d\n", cuda.query(stream));
 }
 
-/// The context is destroyed, and made again, with spans pending.
+/// Destroys and recreates the context with spans pending.
 void reset() {
   const Application cuda;
   CUstream_st* stream = cuda.stream();
@@ -137,7 +137,7 @@ void reset() {
   std::printf("query %d\n", cuda.query(stream));
 }
 
-/// The same at the end of the program, which many programs do.
+/// Resets the device at the end of the program, as many programs do.
 void last_reset() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -146,7 +146,7 @@ void last_reset() {
   cuda.reset();
 }
 
-/// The same, with a thread that has another context or none looking for results afterwards.
+/// Resets the device, and then a thread with another context or none polls for results.
 void reset_elsewhere(const char* when) {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -158,11 +158,11 @@ void reset_elsewhere(const char* when) {
   cuda.reset();
   if (std::string(when) == "used") { cuda.stream(); }
   cuda.hold(0);
-  std::thread([] { takt::Scope batch(takt::Batch); }).join();  // which has none
+  std::thread([] { takt::Scope batch(takt::Batch); }).join();  // a thread without a context
   takt::complete(std::chrono::milliseconds(0));
 }
 
-/// Threads that have no context when they pass a stream that is there, and threads that pass stream 0.
+/// Threads without a context that pass an existing stream, and threads that pass stream 0.
 void no_context() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -175,7 +175,8 @@ void no_context() {
   }
 }
 
-/// A communication that lies beside computing, on a stream of a green context, and streams 0 of threads that have one.
+/// A communication beside computation, on a stream of a green context, and stream 0 on threads that have a green
+/// context.
 void green() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -198,19 +199,19 @@ void green() {
   }).join();
 }
 
-/// What a begin and an end cost, beside the looks for results.
+/// Counts the driver calls of a start and an end, without polls.
 void cost() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
   cuda.hold(1);
-  regions(cuda, stream, 200);  // so that there are enough events
+  regions(cuda, stream, 200);  // creates enough events
   cuda.hold(0);
   takt::complete(std::chrono::seconds(10));
   cuda.hold(1);
   const long before = cuda.calls("all");
   regions(cuda, stream, 100);
   const long calls = cuda.calls("all") - before;
-  const long looks = 4L * (100 / 16 + 1);  // at one end in 16, and nothing is there
+  const long looks = 4L * (100 / 16 + 1);  // polls at one end in 16; nothing is pending
   const bool is_right = std::getenv("TAKT_DISABLE") != nullptr ? calls == 0 : calls >= 800 && calls <= 800 + looks;
   std::printf("calls of 100 regions as expected %d\n", is_right ? 1 : 0);
   if (!is_right) { std::printf("%ld calls\n", calls); }
@@ -232,7 +233,7 @@ void capture() {
   regions(cuda, stream, 10);
 }
 
-/// What the driver answers about captures, wherever Takt may meet it first.
+/// Driver errors about captures, wherever Takt may first see them.
 void capture_errors() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -247,7 +248,7 @@ void capture_errors() {
   }
 }
 
-/// The application's own mistake in the middle of a capture.
+/// A capture that the application itself breaks.
 void broken_capture() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -261,7 +262,7 @@ void broken_capture() {
   regions(cuda, stream, 10);
 }
 
-/// A program that captures at every step, as one that captures for each shape of its input.
+/// A program that captures at every step, like one that captures for each shape of its input.
 void capture_always() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -276,7 +277,7 @@ void capture_always() {
   std::printf("refused %d\n", refused);
 }
 
-/// A graph whose launch is refused before it ever ran, which nobody tells Takt.
+/// A graph whose launch fails before it ever ran; Takt is not notified.
 void graph_never_launched() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -292,7 +293,7 @@ void graph_never_launched() {
   regions(cuda, stream, 1000);
 }
 
-/// A graph with regions inside, replayed: each time to its end, or ever faster than it is done.
+/// Replays a graph with regions inside: waits for each replay, or launches faster than the replays finish.
 void graph(bool in_flight) {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -318,19 +319,19 @@ void graph(bool in_flight) {
   cuda.hold(0);
 }
 
-/// What the profiler is told, and between which steps.
+/// Calls to the profiler, and the steps between which they are made.
 void window() {
   takt::ProfilerWindow three(2, 5);
   for (int step = 0; step < 8; ++step) {
     three.step(step);
     std::printf("step %d\n", step);
   }
-  for (int step = 0; step < 8; ++step) { three.step(step); }  // another epoch: once is enough
+  for (int step = 0; step < 8; ++step) { three.step(step); }  // a second epoch: the window opens only once
   takt::ProfilerWindow unended(1, 100);
   unended.step(1);
 }
 
-/// Of ranks the program chooses itself, whatever the environment says.
+/// A window for ranks that the program chooses itself, whatever the environment says.
 void window_of_rank() {
   for (const int rank : {0, 3, takt::ProfilerWindow::kAllRanks}) {
     std::printf("window of rank %d\n", rank);
@@ -339,7 +340,7 @@ void window_of_rank() {
   }
 }
 
-/// A loop with a stream and a window, in trials by TAKT_TRIALS.
+/// A loop with a stream and a window, with trials set by TAKT_TRIALS.
 void trials(takt::Session& session) {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -368,7 +369,7 @@ void pending() {
   regions(cuda, stream, 1000);
 }
 
-/// A device that is 3 000 regions behind.
+/// A device that is 3000 regions behind.
 void behind() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -377,7 +378,7 @@ void behind() {
   cuda.hold(0);
 }
 
-/// A child of a process that used CUDA must not.
+/// The child of a process that used CUDA, which must not use it.
 void child() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -399,7 +400,8 @@ void child() {
   std::printf("child %d\n", status);
 }
 
-/// The driver shuts down in an exit handler, registered behind the Session's; spans are pending when the program ends.
+/// The driver shuts down in an exit handler that was registered after the Session was made. Spans are pending at exit;
+/// Takt must collect them first, because it registers again at the first stream region.
 [[noreturn]] void exit_with_spans() {
   static const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -414,7 +416,7 @@ void child() {
   std::exit(42);
 }
 
-/// Whatever was done, the application's view of the driver.
+/// The application's view of the driver, whatever else was done.
 void say_calls() {
   const Application cuda;
   std::printf("misuses %d, destroyed %ld, synchronised %ld\n", cuda.misuses(), cuda.calls("cuEventDestroy"),
@@ -427,7 +429,7 @@ void say_calls() {
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
   {
-    // With a sanitizer a child of one with threads may hang.
+    // With a sanitizer, the child of a multi-threaded process may hang.
     takt::SessionOptions options = takt::SessionOptions::from_env();
     options.background = options.background && !(takt_test::kSanitized && what == "child");
     takt::Session session("device", options);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Proves, by being compiled, that Takt's table of the CUDA driver is as in NVIDIA's header.
+// Checks at compile time that Takt's table of the CUDA driver matches NVIDIA's header.
 #include "cuda_api.hpp"
 #include "device/hip_on_cuda.hpp"
 #include "device/same_prototype.hpp"
@@ -45,7 +45,7 @@ static_assert(same_prototype(&CudaDriver::profiler_start, &cuProfilerStart));
 static_assert(same_prototype(&CudaDriver::profiler_stop, &cuProfilerStop));
 static_assert(!same_prototype(&CudaDriver::event_query, &cuEventRecord));
 
-// The same of what a HIP on CUDA calls.
+// The same for the functions that HIP on CUDA calls.
 static_assert(same_prototype(&CudaForHip::device_count, &cuDeviceGetCount));
 static_assert(same_prototype(&CudaForHip::error_name, &cuGetErrorName));
 static_assert(same_prototype(&CudaForHip::context_device, &cuCtxGetDevice));
@@ -59,7 +59,7 @@ static_assert(same_prototype(&CudaForHip::event_record, &cuEventRecord));
 static_assert(same_prototype(&CudaForHip::event_query, &cuEventQuery));
 static_assert(same_prototype(&CudaForHip::event_elapsed, &cuEventElapsedTime));
 
-// Numbers that src/cuda_api.cpp goes by.
+// Constants that src/cuda_api.cpp relies on.
 static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == 2 && CU_STREAM_CAPTURE_STATUS_NONE == 0 && CU_EVENT_DEFAULT == 0);
 static_assert(CU_STREAM_CAPTURE_STATUS_ACTIVE == 1 && CU_EVENT_RECORD_EXTERNAL == 1);
 static_assert(CUDA_SUCCESS == 0 && CUDA_ERROR_NOT_INITIALIZED == 3 && CUDA_ERROR_DEINITIALIZED == 4);
@@ -71,7 +71,7 @@ static_assert(CUDA_ERROR_HARDWARE_STACK_ERROR == 714 && CUDA_ERROR_LAUNCH_FAILED
 static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == 900 && CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD == 908);
 static_assert(CUDA_ERROR_UNKNOWN == 999);
 
-// The streams of the runtime and of the driver are what a Scope takes; 1 and 2 are the default ones.
+// A Scope takes streams of the runtime and of the driver; 1 and 2 are the default streams.
 static_assert(takt::detail::HasStreamRef<cudaStream_t>::value && takt::detail::HasStreamRef<CUstream>::value);
 static_assert(std::is_convertible_v<cudaStream_t, takt::CudaBackend>);
 bool default_streams_are_as_takt_thinks() {

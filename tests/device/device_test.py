@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program sees and a report says on machines without a driver, with a stub, without a device, and on fake drivers."""
+"""The program's output and the report on machines without a driver, with a stub, without a device, and on fake
+drivers."""
 
 import ctypes
 import json
@@ -12,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 import rig
 
-FAKES = pathlib.Path(os.environ["FAKES"])  # directories with a fake library each
+FAKES = pathlib.Path(os.environ["FAKES"])  # directories with one fake library each
 HIP = os.environ.get("HIP_LIBRARY_PATH", "")
 STUB = os.environ.get("CUDA_STUB", "")
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
@@ -28,7 +29,7 @@ def loads(library):
 
 class DeviceCase(rig.Case):
     def use(self, program, what, library=None, **env):
-        """Runs it without Takt and with; what it prints and says has to be the same. Returns the summary."""
+        """Runs the program without Takt and with Takt; its output must be the same. Returns the summary."""
         rig.PROGRAM = str(PROGRAMS / program)
         if library is not None:
             env["LD_LIBRARY_PATH"] = str(library)
@@ -60,7 +61,7 @@ class Cuda(DeviceCase):
         self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
         self.assertEqual(rig.losses(summary, "device_skipped"), 100)
 
-    def test_a_stub_is_no_driver(self):
+    def test_a_stub_is_not_a_driver(self):
         if not STUB:
             self.skipTest("no CUDA toolkit here")
         (self.scratch / "libcuda.so.1").symlink_to(STUB)
@@ -69,25 +70,25 @@ class Cuda(DeviceCase):
         self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
 
     @unittest.skipIf(loads("libcuda.so.1"), "there is a driver here")
-    def test_the_table_says_why(self):
+    def test_the_table_shows_the_reason(self):
         rig.PROGRAM = str(PROGRAMS / "cuda_program")
         ended = self.run_program("no_driver", status=42, LD_LIBRARY_PATH=self.scratch, TAKT_TABLE=1)
         self.assertIn("cuda is unavailable: libcuda.so.1 cannot be loaded", ended.out)
         self.assertEqual(ended.err, "")
 
-    def test_the_table_has_stream_spans_beside_the_hosts_times(self):
+    def test_the_table_has_stream_spans_next_to_the_hosts_times(self):
         rig.PROGRAM = str(PROGRAMS / "cuda_program")
         ended = self.run_program("times", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=1)
         self.assertIn("stream span", ended.out)
         forward = next(line for line in ended.out.splitlines() if line.startswith("  Forward"))
         self.assertRegex(forward, r"\s300 us\s+1\.00 us$")
 
-    def test_one_queue_for_all_streams_is_told(self):
+    def test_one_queue_for_all_streams_is_reported(self):
         summary = self.use("cuda_program", "times", FAKES / "cuda", CUDA_DEVICE_MAX_CONNECTIONS=1)
         self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS=1", summary["devices"][0]["caveat"])
 
     def test_without_a_device_only_the_host_is_timed(self):
-        # What cuInit has answered, or that it has not worked.
+        # The result of cuInit, or 3: not initialized.
         for error in (100, 3):
             with self.subTest(error):
                 self.setUp()
@@ -97,8 +98,8 @@ class Cuda(DeviceCase):
                 self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
                 self.assertEqual(rig.losses(summary, "skipped_no_context"), 100)
 
-    def test_a_driver_from_before_contexts_had_numbers_times_nothing(self):
-        """After a reset the context is at the same handle, and without its number old events would be recorded."""
+    def test_a_driver_without_context_ids_times_nothing(self):
+        """After a reset the new context has the same handle. Without its ID, old events would be recorded."""
         summary = self.use("cuda_program", "reset", FAKES / "cuda_11")
         self.assertEqual(self.why(summary, "cuda"), "the driver is too old: it has no cuCtxGetId")
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
@@ -117,13 +118,14 @@ class Cuda(DeviceCase):
         self.assertIn("timer 5000", self.out)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
-    def test_spans_that_are_pending_at_exit_are_taken_in_before_the_driver_shuts_down(self):
+    def test_spans_pending_at_exit_are_collected_before_the_driver_shuts_down(self):
         summary = self.use("cuda_program", "exit", FAKES / "cuda")
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 10)
-        self.assertTrue(summary["failed"])  # the status is 42
+        self.assertTrue(summary["failed"])  # exit status 42
 
-    def test_a_fault_of_the_device_is_the_applications_to_see(self):
-        # An illegal address, a failed launch, a context or device that is gone, something unknown, a driver that has shut down.
+    def test_a_device_error_is_seen_by_the_application(self):
+        # An illegal address, a failed launch, a destroyed context or device, an unknown error, a driver that has shut
+        # down.
         for error, why in ((700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (719, "CUDA_ERROR"), (709, "CUDA_ERROR"), (214, "CUDA_ERROR"),
                            (999, "CUDA_ERROR"), (4, "the driver has shut down")):
             with self.subTest(error):
@@ -137,7 +139,7 @@ class Cuda(DeviceCase):
                 self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
                 self.assertNotIn("events destroyed", self.out)
 
-    def test_after_a_reset_spans_go_on_with_events_of_the_new_context(self):
+    def test_after_a_reset_spans_use_events_of_the_new_context(self):
         summary = self.use("cuda_program", "reset", FAKES / "cuda")
         self.assertIsNone(self.why(summary, "cuda"))
         forward = self.device(summary, "Forward")
@@ -145,13 +147,13 @@ class Cuda(DeviceCase):
         self.assertEqual(forward["device_lost"], 50)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
-    def test_after_a_last_reset_nothing_is_asked_of_the_context_that_is_gone(self):
+    def test_after_a_last_reset_the_destroyed_context_is_not_queried(self):
         summary = self.use("cuda_program", "last_reset", FAKES / "cuda")
         self.assertEqual(self.why(summary, "cuda"), "the context has been reset")
         self.assertEqual(self.device(summary, "Forward")["device_lost"], 50)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
-    def test_after_a_reset_threads_without_a_context_ask_nothing_of_the_one_that_is_gone(self):
+    def test_after_a_reset_threads_without_a_context_do_not_query_the_destroyed_one(self):
         for what in ("reset_elsewhere", "reset_used"):
             with self.subTest(what):
                 self.setUp()
@@ -169,7 +171,7 @@ class Cuda(DeviceCase):
         self.assertNotIn("a thread was given a context", self.out)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
-    def test_a_green_context_is_a_part_of_its_device(self):
+    def test_a_green_context_is_part_of_its_device(self):
         summary = self.use("cuda_program", "green", FAKES / "cuda", TAKT_TRACE=1)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
         self.assertEqual(self.device(summary, "Batch/Forward/Comm")["device"]["n"], 20)
@@ -178,11 +180,11 @@ class Cuda(DeviceCase):
                          [(20 * 100_000, 20 * 80_000, 20)])
         self.assertEqual(self.device(summary, "IO")["device"]["n"], 1)
 
-    def test_streams_of_a_green_context_are_left_alone_where_nobody_tells_their_device(self):
+    def test_streams_of_a_green_context_with_an_unknown_device_are_not_timed(self):
         summary = self.use("cuda_program", "green", FAKES / "cuda_12_4", TAKT_TRACE=1)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
         self.assertIsNone(self.device(summary, "Batch/Forward/Comm")["device"])
-        self.assertEqual(rig.losses(summary, "skipped_refused"), 20 + 1)  # a begin each
+        self.assertEqual(rig.losses(summary, "skipped_refused"), 20 + 1)  # one per start
         self.assertEqual(self.device(summary, "Batch/Forward")["device"]["n"], 20)
 
     def test_a_mark_takes_four_calls(self):
@@ -196,7 +198,7 @@ class Cuda(DeviceCase):
         self.assertEqual(said, ["step 0", "step 1", "profiler on", "step 2", "step 3", "step 4", "profiler off", "step 5",
                                 "step 6", "step 7", "profiler on", "profiler off"])
 
-    def test_a_profiler_is_started_on_one_rank_or_on_all(self):
+    def test_a_profiler_starts_on_one_rank_or_on_all(self):
         for variable, here in ((None, 1), ("all", 1), ("3", 1), ("0", 0), ("some", 1)):
             with self.subTest(variable):
                 self.setUp()
@@ -216,7 +218,8 @@ class Cuda(DeviceCase):
                          ["profiler off", "1 streams, 0 failed", "waited 12 times",
                           "misuses 0, destroyed 0, synchronised 12"])
         document = json.loads((self.directory() / "trials.json").read_text(encoding="utf-8"))
-        self.assertEqual([kind["steps"] for kind in document["kinds"]], [12, 8, 8])  # of IO and FULL those that begin no epoch
+        # IO and FULL exclude steps that start an epoch
+        self.assertEqual([kind["steps"] for kind in document["kinds"]], [12, 8, 8])
         self.assertEqual(document["waits_by"], "streams")
         self.assertEqual(rig.calls(self.summary(), "Batch"), 0)
 
@@ -246,13 +249,13 @@ class Cuda(DeviceCase):
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 30)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
-    def test_what_the_driver_says_of_captures_costs_the_spans_that_it_is_said_of(self):
+    def test_capture_errors_of_the_driver_cost_only_the_affected_spans(self):
         summary = self.use("cuda_program", "capture_errors", FAKES / "cuda")
         forward = self.device(summary, "Forward")
         self.assertEqual(self.out.count("query 0\n"), 16)
         self.assertIsNone(self.why(summary, "cuda"))
         self.assertEqual(forward["host"]["n"], 160)
-        # Of each error: one mark could not be asked for, one not be made; 907 says that an event will never have a time.
+        # One failed query and one failed record for each error; 907 means that an event will never have a time.
         self.assertEqual(rig.losses(summary, "skipped_capturing"), 4 * 2)
         self.assertEqual(forward["device_lost"], 2)
         self.assertEqual(forward["device"]["n"], 160 - 4 * 2 - 2)
@@ -267,7 +270,7 @@ class Cuda(DeviceCase):
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 10)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
-    def test_a_program_that_captures_all_the_time_still_gets_its_spans(self):
+    def test_a_program_that_always_captures_still_gets_its_spans(self):
         summary = self.use("cuda_program", "capture_always", FAKES / "cuda")
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 3000)
         self.assertEqual(rig.losses(summary, "device_skipped"), 3000)
@@ -294,7 +297,7 @@ class Cuda(DeviceCase):
         self.assertEqual(rig.losses(summary, "graph_samples_missed"), 2 * 99)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
-    def test_a_graph_that_never_ran_is_missed_and_costs_no_other_span(self):
+    def test_a_graph_that_never_ran_is_missed_without_affecting_other_spans(self):
         summary = self.use("cuda_program", "graph_never_launched", FAKES / "cuda")
         self.assertIsNone(self.why(summary, "cuda"))
         self.assertEqual(rig.losses(summary, "graph_samples_missed"), 1)
@@ -310,7 +313,8 @@ class Cuda(DeviceCase):
 
     def test_regions_of_a_device_that_is_far_behind_are_skipped_and_counted(self):
         summary = self.use("cuda_program", "behind", FAKES / "cuda")
-        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 112)  # of 256 records an eighth is for ends
+        # an eighth of the 256 records is reserved for ends
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 112)
         self.assertEqual(rig.losses(summary, "device_skipped"), 3000 - 112)
         self.assertEqual(rig.losses(summary, "skipped_stream_full"), 3000 - 112)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
@@ -322,7 +326,7 @@ class Cuda(DeviceCase):
         blocked = self.run_program("behind", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=0, TAKT_GPU_RECORDS=8000)
         self.assertIn("a record that would have waited for room in the queue", blocked.out)
 
-    def test_a_forked_child_leaves_the_driver_alone(self):
+    def test_a_forked_child_does_not_call_the_driver(self):
         self.use("cuda_program", "child", FAKES / "cuda")
         self.assertIn("calls of the child 0", self.out)
         child = self.summary(next(each for each in self.directories() if "child" in str(each)))
@@ -354,23 +358,23 @@ class Hip(DeviceCase):
         self.assertLess(self.seconds, rig.LATE)
         self.assertIn("misuses 0", self.out)
 
-    def test_a_forked_child_leaves_the_runtime_alone(self):
+    def test_a_forked_child_does_not_call_the_runtime(self):
         self.use("hip_program", "child", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7)
         self.assertIn("calls of the child 0", self.out)
         child = self.summary(next(each for each in self.directories() if "child" in str(each)))
         self.assertIn("child", self.why(child, "hip"))
         self.assertEqual(rig.calls(child, "Forward"), 1)
 
-    def test_regions_of_a_graph_are_told_to_be_unsupported(self):
+    def test_regions_of_a_graph_are_reported_as_unsupported(self):
         summary = self.use("hip_program", "graph", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7)
         self.assertIn("nodes 1", self.out)
         self.assertIn("misuses 0", self.out)
         self.assertEqual(rig.losses(summary, "skipped_graph_unsupported"), 1)
         self.assertEqual(rig.losses(summary, "device_skipped"), 10)
         self.assertIn("unsupported", summary["devices"][0]["caveat"])
-        self.assertIsNone(self.device(summary, "Forward")["device"])  # and not 0
+        self.assertIsNone(self.device(summary, "Forward")["device"])  # not 0
 
-    def test_the_legacy_stream_by_its_name_is_stream_0(self):
+    def test_the_named_legacy_stream_is_stream_0(self):
         for version in ("6.0", "6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
@@ -382,7 +386,7 @@ class Hip(DeviceCase):
         for version in ("6.0", "6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
-                # While a capture keeps Takt from asking, it does not know of what has finished either.
+                # While a capture prevents polling, Takt does not see finished spans either.
                 summary = self.use("hip_program", "capture_after", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version,
                                    TAKT_GPU_RECORDS=4000, FAKE_RECORDS=4000)
                 self.assertEqual(self.out.count("nodes 1\n"), 50)
@@ -390,7 +394,7 @@ class Hip(DeviceCase):
                 forward = [each for each in summary["paths"] if each["name"] == "Forward"]
                 self.assertEqual(sum(each["device"]["n"] for each in forward), 50 * 14)
 
-    def test_the_own_stream_of_a_thread_is_not_timed(self):
+    def test_a_per_thread_stream_is_not_timed(self):
         for version in ("6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
@@ -402,7 +406,7 @@ class Hip(DeviceCase):
                 self.assertEqual(rig.losses(summary, "skipped_refused"), 150 + 10)
                 self.assertIn("hipStreamPerThread", summary["devices"][0]["caveat"])
 
-    def test_of_a_stream_that_was_destroyed_nothing_is_asked(self):
+    def test_a_destroyed_stream_is_not_queried(self):
         for version in ("6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
@@ -416,7 +420,7 @@ class Hip(DeviceCase):
                 self.assertEqual(rig.losses(summary, "lost_stream_destroyed"), 20)
                 self.assertEqual(forward["device_lost"], 20)
 
-    def test_the_last_error_stays_the_applications(self):
+    def test_the_last_error_is_the_applications(self):
         for version in ("6.0", "6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
@@ -437,7 +441,7 @@ class HipOnCuda(DeviceCase):
         self.assertIn("misuses 0", self.out)
         return summary
 
-    def test_spans_come_out_right(self):
+    def test_spans_are_correct(self):
         for version in (6, 7):
             with self.subTest(version):
                 self.setUp()
@@ -448,7 +452,7 @@ class HipOnCuda(DeviceCase):
                 self.assertEqual(self.device(summary, "Batch")["device"]["total_ns"], 300_000)
                 self.assertEqual(self.device(summary, "Comm")["device"]["total_ns"], 7000)
 
-    def test_the_last_error_stays_the_applications(self):
+    def test_the_last_error_is_the_applications(self):
         for version in (6, 7):
             with self.subTest(version):
                 self.setUp()
@@ -457,12 +461,12 @@ class HipOnCuda(DeviceCase):
                 self.assertGreater(self.device(summary, "Forward")["device"]["n"], 2000)
                 self.assertGreater(rig.losses(summary, "skipped_pending_error"), 1000)
 
-    def test_spans_that_are_pending_at_exit_are_taken_in_before_the_driver_shuts_down(self):
+    def test_spans_pending_at_exit_are_collected_before_the_driver_shuts_down(self):
         summary = self.use("cuda_program", "exit", FAKES / "cuda")
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 10)
-        self.assertTrue(summary["failed"])  # the status is 42
+        self.assertTrue(summary["failed"])  # exit status 42
 
-    def test_a_fault_of_the_device_is_the_applications_to_see(self):
+    def test_a_device_error_is_seen_by_the_application(self):
         summary = self.run_it("fault")
         self.assertIn("device 700", self.out)
         self.assertIn("ILLEGAL_ADDRESS", self.why(summary, "hip"))

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libcuda.so.1 without a device: what Takt uses of the driver, on a FakeDriver, and what cuda_program.cpp does to it.
+// A libcuda.so.1 without a device: the driver functions that Takt uses, on a FakeDriver, and the test controls for
+// cuda_program.cpp.
 #include "support/fake_driver.hpp"
 
 #include <array>
@@ -38,14 +39,13 @@ FakeStream* legacy() {
 }
 FakeStream* known(FakeStream* stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? legacy() : stream; }
 
-/// FAKE_NO_DEVICE is what everything answers on a machine with this driver and without a device.
+/// With FAKE_NO_DEVICE every call fails as on a machine with this driver but without a device.
 int no_device() {
   const char* text = std::getenv("FAKE_NO_DEVICE");
   return text == nullptr ? 0 : std::atoi(text);
 }
-/// The contexts of this driver. A context is current to a thread, and a thread begins without one; a first use as by
-/// the runtime makes
-/// the primary one current. A context that is gone may be asked for where it is current, and nowhere else.
+/// The driver's contexts. A context is current to a thread, and threads start without one. The first use through the
+/// runtime makes the primary context current. A destroyed context may only be queried on threads where it is current.
 class Contexts {
  public:
   static Contexts& get() {
@@ -88,12 +88,12 @@ class Contexts {
     return 0;
   }
   FakeContext* green() { return &green_; }
-  /// Which another thread has current, as it may be on one at most.
+  /// Makes the green context current; it must not be current on another thread.
   void use_green() { stack().push_back(&green_); }
   long unbalanced() const { return pushes_ - pops_; }
 
  private:
-  /// Without a destructor: a thread that ends may still call.
+  /// Has no destructor because an exiting thread may still call it.
   class Stack {
    public:
     bool empty() const { return count_ == 0; }
@@ -117,7 +117,7 @@ class Contexts {
   std::atomic<long> pops_{0};
 };
 
-/// Streams of the green context.
+/// Returns the streams of the green context.
 std::set<FakeStream*>& green_streams() {
   static auto* const streams = new std::set<FakeStream*>;
   return *streams;
@@ -128,7 +128,7 @@ std::atomic<long> calls{0};
 std::atomic<long> destroyed{0};
 std::atomic<long> synchronized{0};
 
-/// What is destroyed on the way out, the program's last look at the driver comes too early for.
+/// Prints how many events were destroyed at exit, which is after the program's last query of the driver.
 struct OnTheWayOut {
   ~OnTheWayOut() {
     if (destroyed != 0) { std::printf("%ld events destroyed\n", destroyed.load()); }
@@ -150,7 +150,7 @@ int answer(Status status) {
   }
 }
 
-/// What the next calls of a function answer, as often as it says.
+/// Errors that the next calls of a function return, and how often.
 class Script {
  public:
   static Script& get() {
@@ -174,7 +174,7 @@ class Script {
   std::map<std::string, std::pair<int, int>> answers_;
 };
 
-/// Every call counts; after a fault all fail alike.
+/// Counts the call. After a device error all calls fail with it.
 template <class Use>
 int call(Use use, const char* function = __builtin_FUNCTION()) {
   ++calls;
@@ -184,13 +184,13 @@ int call(Use use, const char* function = __builtin_FUNCTION()) {
   return scripted != 0 ? scripted : use();
 }
 
-/// A call on a thread that has a context.
+/// Makes a call on a thread that has a context.
 template <class Use>
 int call_in_context(Use use, const char* function = __builtin_FUNCTION()) {
   return call([&] { return Contexts::get().current() == nullptr ? 201 : use(); }, function);
 }
 
-/// A call with an event; the driver notes it where the context of that is gone.
+/// Makes a call with an event. The driver records a violation if the event's context was destroyed.
 template <class Use>
 int call(const FakeEvent* event, Use use, const char* function = __builtin_FUNCTION()) {
   return call_in_context(
@@ -274,7 +274,7 @@ int cuStreamGetGreenCtx(FakeStream* stream, FakeContext** green) {
   });
 }
 #else
-/// A green context is a part of the primary one.
+/// A green context is part of the primary one.
 int cuStreamGetCtx_v2(FakeStream* stream, FakeContext** context, FakeContext** green) {
   return call([&] {
     Contexts& contexts = Contexts::get();
@@ -358,7 +358,7 @@ int cuEventDestroy_v2(FakeEvent*) {
 }
 int cuEventSynchronize(FakeEvent* event) {
   ++synchronized;
-  driver().allow_waiting();  // say_calls() of the program tells
+  driver().allow_waiting();  // reported by the program's say_calls()
   return call(event, [&] { return driver().wait(event); });
 }
 int cuStreamSynchronize(FakeStream*) {
@@ -375,7 +375,7 @@ void fake_run(FakeStream* stream) { driver().run(known(stream), ~std::size_t{0})
 void fake_hold(int on) { driver().hold(on != 0); }
 void fake_stick(int error) { sticky = error; }
 void fake_reset() { Contexts::get().reset(); }
-/// What the runtime's first call does on a thread.
+/// Does what the runtime's first call does on a thread.
 void fake_use() { Contexts::get().use(); }
 FakeStream* fake_green_stream() {
   FakeStream* const stream = driver().stream();
@@ -383,21 +383,21 @@ FakeStream* fake_green_stream() {
   return stream;
 }
 void fake_use_green() { Contexts::get().use_green(); }
-/// Pushes without a pop.
+/// Returns the number of pushes without a pop.
 long fake_unbalanced() { return Contexts::get().unbalanced(); }
 int fake_has_context() { return Contexts::get().current() != nullptr ? 1 : 0; }
 int fake_begin_capture(FakeStream* stream) {
   driver().begin_capture(stream);
   return 0;
 }
-/// What a call that no capture allows does to one.
+/// Breaks a capture, as a call does that is not allowed during one.
 void fake_break_capture(FakeStream* stream) { driver().break_capture(stream); }
 void fake_answer(const char* function, int error, int times) { Script::get().set(function, error, times); }
 int fake_end_capture(FakeStream* stream) {
   captured() = driver().graph(stream);
   return driver().end_capture(stream) ? 0 : 901;
 }
-/// Of the last capture.
+/// Returns the number of nodes in the last capture.
 int fake_nodes() { return static_cast<int>(captured().nodes.size()); }
 int fake_launch(FakeStream* stream) {
   driver().launch(captured(), stream);

@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libamdhip64 without a device, with the last error of HIP 6 (every call sets it, also one that succeeds) or of HIP
-// 7 (only
-// errors do, and "not ready" is none): FAKE_HIP says which, such as 6.2. Since 6.2 a question about an event looks at
-// the event's
-// stream; since 7 the question whether a stream is being captured takes it on trust that there is one.
+// A libamdhip64 without a device. FAKE_HIP is its version, such as 6.2. HIP 6 sets the last error in every call,
+// including successful ones; HIP 7 only on errors, and "not ready" is not an error. Since 6.2 an event query accesses
+// the event's stream. Since 7 a capture query does not check that the stream exists.
 #include "support/fake_driver.hpp"
 
 #include <atomic>
@@ -21,7 +19,7 @@ using takt_test::FakeEvent;
 using takt_test::FakeStream;
 using Status = takt::EventStatus;
 
-/// As hipRuntimeGetVersion() tells it, without the patch.
+/// Returns the version in the format of hipRuntimeGetVersion(), without the patch.
 int version_of(const char* text) {
   int major = 6;
   int minor = 0;
@@ -38,7 +36,7 @@ FakeDriver& driver() {
   }();
   return *driver;
 }
-/// The default stream of a thread, which ends with it.
+/// A thread's default stream ends with the thread.
 thread_local bool thread_stream_ended = false;
 struct ThreadStream {
   FakeStream* stream = driver().stream();
@@ -63,7 +61,7 @@ int set(int error) {
   if (before_7 || (error != 0 && error != 600)) { last_error = error; }
   return error;
 }
-/// HIP since 6.2 takes hipStreamLegacy for an address here.
+/// HIP since 6.2 dereferences hipStreamLegacy here.
 void crash_on_legacy(const FakeStream* stream) {
   if (reinterpret_cast<std::uintptr_t>(stream) == 1) { std::abort(); }
 }
@@ -136,7 +134,7 @@ int hipThreadExchangeStreamCaptureMode(int* mode) {
   return set(0);
 }
 int hipEventCreateWithFlags(FakeEvent** event, unsigned flags) {
-  if ((flags & 0x20000000U) != 0) { return set(1); }  // as before 5.3
+  if ((flags & 0x20000000U) != 0) { return set(1); }  // before 5.3
   if ((flags & 1U) == 0) { driver().note("an event whose waiter spins"); }
   return answer(driver().create({&driver().context(), driver().context().number}, *event));
 }
@@ -149,15 +147,15 @@ int hipEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
   return answer(driver().elapsed(begin, end, *ms));
 }
 
-/// A call of the application's that fails.
+/// Makes a call of the application that fails.
 int fake_fail(int error) { return set(error); }
 void fake_work(FakeStream* stream, long long ns) { driver().work(known(stream), std::chrono::nanoseconds(ns)); }
 void fake_begin_capture(FakeStream* stream) { driver().begin_capture(stream); }
-/// How many nodes the graph has; -1: the capture was lost.
+/// Returns the number of nodes in the graph; -1: the capture was invalidated.
 int fake_end_capture(FakeStream* stream) {
   return driver().end_capture(stream) ? static_cast<int>(driver().graph(stream).nodes.size()) : -1;
 }
-/// A new stream at the address of one that was destroyed.
+/// Creates a new stream at the address of a destroyed one.
 void fake_make_again(FakeStream* stream) { driver().make_again(stream); }
 long fake_calls() { return calls; }
 void fake_hold(int on) { driver().hold(on != 0); }

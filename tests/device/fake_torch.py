@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stands in for torch: as much of it as gpu_torch.py uses, on the simulated driver."""
+"""Fakes the part of torch that gpu_torch.py uses, on the simulated driver."""
 
 import contextlib
 import ctypes

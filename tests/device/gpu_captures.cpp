@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G8: a capture with regions in it, while another thread has its own, is the capture that it is without Takt.
+// G8: a capture that contains regions, while another thread has its own, equals the capture without Takt.
 #include "device/gpu_check.hpp"
 
 #include <takt/graph.hpp>
@@ -12,7 +12,7 @@
 namespace gpu_check {
 namespace {
 
-constexpr int kCaptured = 100;   // regions in the capture, a kernel in each
+constexpr int kCaptured = 100;   // regions in the capture, one kernel each
 constexpr int kBeside = 10'000;  // regions of the other thread meanwhile
 constexpr int kReplays = 100;
 constexpr std::uint64_t kKernel = 10'000;  // ns
@@ -22,14 +22,14 @@ constexpr takt::Key InGraph{"InGraph", takt::Kind::compute};
 constexpr takt::Key Replay{"Replay", takt::Kind::compute};
 
 struct Capture {
-  cudaError_t ended = cudaSuccess;  // what ending it answered
+  cudaError_t ended = cudaSuccess;  // result of ending the capture
   cudaError_t here = cudaSuccess;   // last errors that the application sees
   cudaError_t beside = cudaSuccess;
   std::size_t nodes = 0;
   cudaGraph_t graph = nullptr;
 };
 
-/// On a thread of its own.
+/// Runs regions on another thread.
 cudaError_t regions_beside(cudaStream_t stream) {
   for (int region = 0; region < kBeside; ++region) {
     takt::Scope s(Beside, stream);
@@ -74,7 +74,8 @@ void replay(cudaGraph_t graph, cudaStream_t stream) {
 
 constexpr std::uint64_t kLength = 100'000;
 
-/// What two events of the application's own inside a graph say, less the kernel's own clock between them; mean, in ns.
+/// Returns the time between two of the application's events in a graph, less the kernel's duration by its own clock;
+/// mean, in ns.
 double bare_graph(cudaStream_t stream) {
   const Pinned<Stamp> stamp(1);
   Events events(2);
@@ -100,7 +101,7 @@ double bare_graph(cudaStream_t stream) {
   return more / kReplays;
 }
 
-/// A region inside a graph: two nodes more, and a span of each replay that was done before the next.
+/// A region inside a graph adds two nodes, and one span per replay that finished before the next.
 void graph_region(cudaStream_t stream) {
   const Pinned<Stamp> stamp(1);
   takt::GraphRegions regions;
@@ -146,7 +147,7 @@ void captures() {
   const Stream stream;
   const Stream other;
   for (cudaStream_t each : {static_cast<cudaStream_t>(stream), static_cast<cudaStream_t>(other)}) {
-    takt::Scope s(takt::Other, each);  // before the capture: kernels are loaded, events made
+    takt::Scope s(takt::Other, each);  // before the capture: loads kernels and creates events
     spin(each, 1000);
     REQUIRE_CUDA(cudaStreamSynchronize(each));
   }
@@ -164,7 +165,7 @@ void captures() {
   say("G8", "regions in the capture that were skipped and counted", takt::detail::format("at least {}", kCaptured),
       takt::detail::format("{}", losses("skipped_capturing")), losses("skipped_capturing") >= kCaptured);
   REQUIRE_CUDA(cudaDeviceSynchronize());
-  idle_ns(30'000'000);  // for 20 ms after a capture nothing is asked
+  idle_ns(30'000'000);  // Takt does not poll for 20 ms after a capture
   if (made.graph != nullptr) { replay(made.graph, stream); }
   graph_region(stream);
 }

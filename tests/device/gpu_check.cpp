@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Checks of Takt on a GPU. gpu_check <name> [argument] runs one of them, in a process of its own; gpu_check.py runs
-// all.
+// Checks of Takt on a GPU. gpu_check <name> [argument] runs one of them in its own process; gpu_check.py runs all.
 #include "device/gpu_check.hpp"
 
 #include <cstdio>
@@ -24,7 +23,7 @@ void line(const std::string& number, const std::string& what, const std::string&
 
 std::string version(int number) { return takt::detail::format("{}.{}", number / 1000, number % 1000 / 10); }
 
-/// Why there is no device.
+/// Returns the reason why no device is available.
 std::string why(cudaError_t error, int driver) {
   if (driver == 0) { return "there is no driver: libcuda.so.1 cannot be loaded"; }
   if (error == cudaErrorInsufficientDriver) {
@@ -34,7 +33,7 @@ std::string why(cudaError_t error, int driver) {
   return error == cudaSuccess ? "the driver has no device" : cudaGetErrorName(error);
 }
 
-/// Which machine this is: what the figures hold for.
+/// Prints the machine that the results are valid for.
 int device() {
   int count = 0;
   int driver = 0;
@@ -82,7 +81,7 @@ int run(const std::string& name, const char* argument) {
   if (name == "faults") { return errors(argument); }
   for (const Named& each : kChecks) {
     if (name != each.name) { continue; }
-    REQUIRE_CUDA(cudaFree(nullptr));  // the context
+    REQUIRE_CUDA(cudaFree(nullptr));  // creates the context
     each.check(argument);
     return 0;
   }

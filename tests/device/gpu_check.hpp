@@ -19,40 +19,39 @@
 #include <string>
 #include <vector>
 
-/// What checks on a GPU have in common. Each prints lines of five fields with tabs between: number, what, expected,
-/// measured, and
-/// pass, fail, info or skip; gpu_check.py makes the table of them.
+/// Helpers for checks on a GPU. Each check prints lines of five tab-separated fields: number, name, expected, measured,
+/// and pass, fail, info or skip. gpu_check.py collects them in a table.
 namespace gpu_check {
 
 void say(const std::string& number, const std::string& what, const std::string& expected, const std::string& measured,
          bool right);
-/// Something to be published that nothing is expected of.
+/// Reports a measurement for information only, without an expected value.
 void report(const std::string& number, const std::string& what, const std::string& measured);
 
-/// Something that cannot be asked here.
+/// Reports a check that cannot run on this machine.
 void leave_out(const std::string& number, const std::string& what, const std::string& why);
 
-/// Ends the program with a failed line where a call of CUDA failed.
+/// Ends the program with a failed line if a CUDA call failed.
 void require(cudaError_t error, const char* call);
 #define REQUIRE_CUDA(call) ::gpu_check::require(call, #call)
 
 inline std::uint64_t host_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
-/// Keeps the processor busy: the device gets nothing from this thread.
+/// Keeps the processor busy while this thread gives the device no work.
 inline void idle_ns(std::uint64_t ns) {
   for (const std::uint64_t begin = host_ns(); host_ns() - begin < ns;) {}
 }
 inline std::string micro(double ns) { return takt::detail::format("{:.3f} us", ns / 1e3); }
 
-/// The value that a share of the others is below; sorts.
+/// Returns the percentile for `share`. Sorts `values`.
 inline double percentile(std::vector<double>& values, double share) {
   if (values.empty()) { return 0; }
   std::sort(values.begin(), values.end());
   const auto last = static_cast<double>(values.size() - 1);
   return values[static_cast<std::size_t>(share * last)];
 }
-/// What an action takes on the host, `times` times, each in ns.
+/// Measures an action on the host `times` times; each result in ns.
 template <class Action>
 std::vector<double> durations(int times, Action action) {
   std::vector<double> taken;
@@ -65,7 +64,7 @@ std::vector<double> durations(int times, Action action) {
   return taken;
 }
 
-/// A stream that waits for no other. Owns it.
+/// A stream that does not wait for others. Owns it.
 class Stream {
  public:
   explicit Stream(unsigned flags = cudaStreamNonBlocking) { REQUIRE_CUDA(cudaStreamCreateWithFlags(&stream_, flags)); }
@@ -74,7 +73,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   operator cudaStream_t() const noexcept { return stream_; }  // NOLINT(google-explicit-constructor)
   void finish() const { REQUIRE_CUDA(cudaStreamSynchronize(stream_)); }
-  /// The same by asking alone.
+  /// Waits by polling only.
   void poll() const {
     cudaError_t error = cudaErrorNotReady;
     while (error == cudaErrorNotReady) { error = cudaStreamQuery(stream_); }
@@ -85,7 +84,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Events of the application's own, used in turn. Owns them.
+/// The application's events, used in turn. Owns them.
 class Events {
  public:
   explicit Events(std::size_t count, unsigned flags = cudaEventDefault) : events_(count) {
@@ -103,7 +102,7 @@ class Events {
   std::size_t at_ = 0;
 };
 
-/// Memory of the host that the device can write to. Owns it.
+/// Host memory that the device can write to. Owns it.
 template <class T>
 class Pinned {
  public:
@@ -123,7 +122,7 @@ class Pinned {
   T* data_ = nullptr;
 };
 
-/// Holds a stream, so that work can be queued behind it and then runs without pauses.
+/// Blocks a stream so that work can be queued behind it and then runs without pauses.
 class Gate {
  public:
   explicit Gate(cudaStream_t stream) : open_(1) { gate(stream, open_.data()); }
@@ -136,7 +135,8 @@ class Gate {
   Pinned<int> open_;
 };
 
-/// A stream as each Backend takes it; HIP's on CUDA (hip_on_cuda.cpp) are CUDA's own.
+/// Returns a stream in the type that each Backend takes; a HIP stream on CUDA (hip_on_cuda.cpp) is the CUDA stream
+/// itself.
 template <class B>
 struct StreamOf;
 template <>
@@ -154,11 +154,11 @@ typename StreamOf<B>::Type stream_of(cudaStream_t stream) noexcept {
   return StreamOf<B>::get(stream);
 }
 
-/// Calls so far, of this process, of the driver's functions whose names hold `part`; -1 where count_calls is not
-/// preloaded.
+/// Returns the number of this process's calls so far to driver functions whose names contain `part`; -1 if count_calls
+/// is not preloaded.
 long driver_calls(const char* part);
 
-/// Over all places of a key: what became of its spans.
+/// Span counts of a key, over all its paths.
 struct Spans {
   std::uint64_t entered = 0;
   std::uint64_t timed = 0;
@@ -167,7 +167,7 @@ struct Spans {
   std::uint64_t total_ns = 0;
 };
 Spans spans_of(const takt::Key& key);
-/// Counted as this loss, over all places.
+/// Returns the count of this kind of dropped data, over all paths.
 std::uint64_t losses(const std::string& what);
 
 // The checks, one file each.

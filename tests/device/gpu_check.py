@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the checks on a GPU from a packed directory, prints one table of them, and writes it down as they come.
+"""Runs the checks on a GPU from a packed directory and prints one table of results, which it also writes to a file
+after each check.
 
-Exits with 0 when all were right, 1 when one was not, 77 when there is no GPU. run.sh in a packed directory calls it, which
-scripts/device-check.sh makes. Python 3.8 and its library are enough."""
+Exits with 0 if all checks passed, 1 if one failed, 77 if there is no GPU. Called by run.sh in a packed directory, which
+scripts/device-check.sh creates. Needs only Python 3.8 and its standard library."""
 
 import argparse
 import collections
@@ -19,18 +20,18 @@ import gpu_clock
 from gpu_machine import LIMIT, Machine, nvidia_smi
 from gpu_table import COLUMNS, columns, count, page, row, rows_in, write
 
-QUICK = 8 * 60  # seconds that all quick ones may take
+QUICK = 8 * 60  # time limit for all quick checks, in seconds
 NO_DEVICE = 77
 FAULTS = {"illegal_address": "a kernel writes where nothing is", "pending_at_exit": "exit with 1 000 spans pending",
           "reset": "cudaDeviceReset()", "reset_at_once": "cudaDeviceReset() with spans pending", "child": "a forked child has regions",
           "pending_error": "an error of the application's own is pending"}
-LEAVE = 0.3  # seconds by which Takt may lengthen a process that ends
+LEAVE = 0.3  # maximum by which Takt may delay the exit of a process, in seconds
 PIECES = (1, 10, 100, 1000)
 TRAINING = ("--steps", 200, "--samples", 4096, "--width", 1024, "--check", 0)
 
 
 def rows_from(machine, command, **options):
-    """The lines of one program, and one more if it did not end well or said nothing."""
+    """Returns the rows of one program, and an extra one if it failed or printed nothing."""
     status, out, err, _ = machine.run(command, **options)
     rows = rows_in(out)
     if status != 0 or not rows:
@@ -45,7 +46,8 @@ def rows_of(machine, *arguments, **options):
 
 
 def step_ms(machine, pieces, **env):
-    """Of the better one of two runs with Takt, and without; None where one failed. In turns, as a GPU warms up."""
+    """Returns the better of two runs with Takt, and of two without; None if one failed. They alternate because a GPU
+    warms up."""
     best = {}
     for takt in ("1", "0") * 2:
         status, out, _, _ = machine.run([machine.training, *TRAINING, "--pieces", pieces], TAKT_DISABLE=takt, limit=60, **env)
@@ -57,7 +59,7 @@ def step_ms(machine, pieces, **env):
 
 
 def step_row(machine, check, what, bound, pieces, **env):
-    """How much longer a step takes with Takt; where a bound is named it is 0.5 %."""
+    """Returns the row about the slowdown of a step by Takt; if a bound is given, it is 0.5 %."""
     steps = step_ms(machine, pieces, **env)
     if steps is None:
         return row(check, what, "two steps", "the example failed", False)
@@ -67,7 +69,8 @@ def step_row(machine, check, what, bound, pieces, **env):
 
 
 def perturbation(machine, _full):
-    """G10: the training step of the examples is right, and how much longer a step takes by regions, also with one queue for all streams."""
+    """G10: checks that the training step of the examples is correct, and measures its slowdown by regions, also with
+    one queue for all streams."""
     status, _, _, _ = machine.run([machine.training], limit=60)
     rows = [row("G10", "the example learns, and finds the host's losses", "0", str(status), status == 0)]
     rows += rows_of(machine, "steps", 100, limit=60)
@@ -76,7 +79,7 @@ def perturbation(machine, _full):
 
 
 def faults(machine, _full=False):
-    """G12: what the application sees is what it sees without Takt, and it ends as soon."""
+    """G12: checks that the application sees the same with Takt and without, and ends as fast."""
     rows = []
     for name, what in FAULTS.items():
         without = machine.check("faults", name, TAKT_FILES="0", TAKT_DISABLE="1", limit=30)
@@ -91,7 +94,7 @@ def faults(machine, _full=False):
 
 
 def program(*arguments, counted=False, hip=False, limit=LIMIT):
-    """The check that is one run of gpu_check."""
+    """Returns a check that is one run of gpu_check."""
     def check(machine, _full):
         env = {**(machine.counted() if counted else {}), **(machine.hip() if hip else {})}
         return rows_of(machine, *arguments, limit=limit, **env)
@@ -99,28 +102,28 @@ def program(*arguments, counted=False, hip=False, limit=LIMIT):
 
 
 def clock(machine, _full):
-    """G15: a minute of kernels on the time line, and on the GPU's own clock."""
+    """G15: compares a minute of kernels on the time line with the GPU's own clock."""
     rows = rows_of(machine, "clock", 60, limit=150)
     return rows if count(rows, "fail") else rows + gpu_clock.compare(machine.scratch)
 
 
 def torch(machine, _full):
-    """G18: in a process with torch, where this Python has one."""
+    """G18: checks a process with torch, if this Python has it."""
     return rows_from(machine, [sys.executable, "-B", machine.pack / "gpu_torch.py", machine.pack / "lib" / "libgpu_regions.so"], limit=90)
 
 
 def probe(machine, _full):
-    """What no document says about this driver; nothing is expected."""
+    """Records undocumented behavior of this driver, for information only."""
     return rows_from(machine, [machine.program("gpu_probe")], limit=150)
 
 
 def soak(machine, full):
-    """G11: many regions, and a stream that stands still."""
+    """G11: runs many regions, and a blocked stream."""
     many = rows_of(machine, "soak", 10_000_000 if full else 1_000_000, limit=480 if full else 120, **machine.counted())
     return many + rows_of(machine, "stuck", limit=60)
 
 
-# A check by its name, with the groups of rows that it fills, and whether it is one of the quick ones.
+# A check by name, with the groups of rows that it fills and a flag for quick checks.
 Check = collections.namedtuple("Check", "name groups quick run")
 CHECKS = (
     Check("probe", ("probe",), True, probe),
@@ -142,7 +145,7 @@ CHECKS = (
 
 
 def chosen(options):
-    """The checks to run; an unknown name ends the program."""
+    """Returns the checks to run. Exits if a name is unknown."""
     if options.only is None:
         return [check for check in CHECKS if check.quick or options.full]
     names = options.only.split(",")
@@ -166,7 +169,7 @@ def parsed():
 
 
 def about(machine, printed):
-    """What the figures hold for: device, driver, and what the pack was built from."""
+    """Describes what the results are valid for: device, driver and the source of the pack."""
     pairs = [tuple(line.split("\t", 1)) for line in printed.splitlines() if "\t" in line]
     built = machine.pack / "built.txt"
     if built.is_file():
@@ -177,12 +180,13 @@ def about(machine, printed):
 
 
 def run_all(machine, checks, options, head):
-    """The rows of all checks; after each one the page is written."""
+    """Returns the rows of all checks. Writes the page after each check."""
     rows = []
     times = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if options.write is not None:
-        write(options.write, page(head, rows, [each.name for each in checks]))  # whether it can be written is known at once
+        # fails at once if the page cannot be written
+        write(options.write, page(head, rows, [each.name for each in checks]))
     for at, check in enumerate(checks):
         print(f"== {check.name}", file=sys.stderr, flush=True)
         begin = time.monotonic()

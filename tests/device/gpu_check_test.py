@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/device-check.sh and its checks do without a GPU, also on a simulated one: gpu_check_test.py <build directory>
-<program of device_test.py> [<checks on the simulation>]"""
+"""Tests scripts/device-check.sh and its checks without a GPU, also on a simulated one: gpu_check_test.py <build
+directory> <program of device_test.py> [<checks on the simulation>]"""
 
 import json
 import os
@@ -25,7 +25,7 @@ import gpu_machine
 ROOT = HERE.parent.parent
 
 TORCH = (HERE / "fake_torch.py").read_text(encoding="utf-8")
-# Stands in for gpu_check: each check is one line, and FAKE says what is wrong.
+# Fake gpu_check: each check prints one line, and FAKE selects an error.
 CHECK = r"""#!/bin/sh
 line() { printf 'G0\t%s\t1\t%s\t%s\n' "$1" "$2" "$3"; }
 case $1:$2 in
@@ -48,7 +48,7 @@ if [ "$FAKE" = slow ] && [ "$TAKT_DISABLE" = 0 ]; then echo step 1.01 ms; else e
 
 class Script(unittest.TestCase):
     def script(self, *arguments, **env):
-        # The tests must not keep a GPU busy, where there is one.
+        # The tests must not keep a real GPU busy.
         return subprocess.run(["bash", str(ROOT / "scripts" / "device-check.sh"), *arguments], capture_output=True, text=True,
                               env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **env}, timeout=60, check=False)
 
@@ -65,7 +65,7 @@ class Script(unittest.TestCase):
         self.assertEqual(ended.returncode, 77)
         self.assertIn("without nvcc", ended.stdout)
 
-    def test_what_it_does_not_understand_is_an_error(self):
+    def test_unknown_arguments_are_errors(self):
         self.assertEqual(self.script("--fast").returncode, 2)
 
 
@@ -87,7 +87,7 @@ class Table(unittest.TestCase):
         command = [sys.executable, "-B", str(HERE / "gpu_check.py"), str(self.pack), "--write", str(self.page), *options]
         return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "FAKE": fake, **env}, timeout=60, check=False)
 
-    def test_all_right(self):
+    def test_all_checks_pass(self):
         ended = self.run_it()
         self.assertEqual(ended.returncode, 0, ended)
         self.assertIn("device: Marble", ended.stdout)
@@ -103,7 +103,7 @@ class Table(unittest.TestCase):
         self.assertIn(", 0 not, ", page)
         self.assertNotIn("Not finished", page)
 
-    def test_one_wrong_is_wrong(self):
+    def test_one_error_fails(self):
         for fake, found in (("captures", r"G0 +captures +1 +2 +fail"),
                             ("soak dies", r"gpu_check soak 1000000 +ends with 0 +-6: \S.* fail"),
                             ("reset", r"cudaDeviceReset\(\): what the application sees .* 'last error: changed'.* fail"),
@@ -115,7 +115,7 @@ class Table(unittest.TestCase):
                 self.assertIn("\n", self.page.read_text(encoding="utf-8"))
                 self.assertRegex(ended.stdout, r", 1 not right\n")
 
-    def test_some_are_asked_for_by_name_or_number(self):
+    def test_checks_are_selected_by_name_or_number(self):
         for options, whats in ((["--only", "G8"], {"captures"}), (["--only", "cost,G7"], {"cost", "default_streams"}),
                                (["--only", "G11"], {"soak 10000000", "stuck"})):
             with self.subTest(options):
@@ -126,8 +126,8 @@ class Table(unittest.TestCase):
         self.assertEqual((ended.returncode, ended.stdout), (1, ""))
         self.assertRegex(ended.stderr, r"^there is no check G99; there are .*captures")
 
-    def test_what_is_known_is_written_before_the_next_check_begins(self):
-        """A check that finds the page of those before it copies it."""
+    def test_results_are_written_before_the_next_check_starts(self):
+        """A fake check finds the page with the earlier checks and copies it."""
         kept = self.pack / "kept.md"
         ended = self.run_it("--only", "cost,spans,captures", fake="copy", PAGE=str(self.page), KEPT=str(kept))
         self.assertEqual(ended.returncode, 0, ended)
@@ -137,7 +137,7 @@ class Table(unittest.TestCase):
         self.assertIn("**Not finished.** These have not run: captures.", page)
 
 
-    def test_when_it_is_ended_its_program_is_too(self):
+    def test_when_the_checks_are_terminated_their_program_is_too(self):
         pid = self.pack / "pid"
         (self.pack / "bin/gpu_probe").write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; exec tail -f /dev/null\n", encoding="utf-8")
         command = [sys.executable, "-B", str(HERE / "gpu_check.py"), str(self.pack), "--only", "probe", "--write", str(self.page)]
@@ -152,20 +152,20 @@ class Table(unittest.TestCase):
 
 
 class Limits(unittest.TestCase):
-    """What a program that hangs does to the others: nothing."""
+    """A hanging program does not affect the others."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
         self.addCleanup(scratch.cleanup)
         self.machine = gpu_check.Machine(scratch.name, scratch.name)
 
-    def test_one_that_hangs_is_ended_and_what_it_said_is_kept(self):
+    def test_a_hanging_check_is_killed_and_its_output_is_kept(self):
         said = pathlib.Path(self.machine.scratch) / "said"
         hangs = ["sh", "-c", rf"printf 'G0\tfirst\t1\t1\tpass\n'; touch {said}; exec tail -f /dev/null"]
         waits = gpu_machine.ended
 
         def ended(child, limit):
-            """Its time is over once it has said something."""
+            """Returns a program's result when its time runs out after it printed something."""
             while limit == 77 and not said.exists():
                 pass
             return None if limit == 77 else waits(child, limit)
@@ -174,13 +174,13 @@ class Limits(unittest.TestCase):
         self.assertEqual(rows[0], ("G0", "first", "1", "1", "pass"))
         self.assertEqual(rows[1][2:], ("ends with 0", "not ended after 77 s", "fail"))
 
-    def test_one_that_begins_while_the_checks_are_ended_is_ended_too(self):
+    def test_a_check_that_starts_during_termination_is_ended_too(self):
         starts = subprocess.Popen
         begun = []
 
         def started(*words, **how):
             begun.append(starts(*words, **how))
-            os.kill(os.getpid(), signal.SIGTERM)  # before anybody knows of it
+            os.kill(os.getpid(), signal.SIGTERM)  # before the child is registered
             return begun[0]
         self.addCleanup(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, lambda *_: sys.exit(1)))
         with unittest.mock.patch("subprocess.Popen", started), self.assertRaises(SystemExit):
@@ -190,8 +190,8 @@ class Limits(unittest.TestCase):
         begun[0].wait()
         self.assertFalse(left)
 
-    def test_nobody_waits_for_what_a_child_of_it_left_behind(self):
-        """The one left behind keeps stdout open, and is in a session of its own, as what a kill does not reach."""
+    def test_an_orphan_of_a_child_is_not_waited_for(self):
+        """The orphan keeps stdout open in its own session, so the kill does not reach it."""
         pid = pathlib.Path(self.machine.scratch) / "pid"
         leaves = ["sh", "-c", f"setsid sh -c 'echo $$ > {pid}; exec tail -f /dev/null' & while ! [ -s {pid} ]; do :; done; echo done"]
         try:
@@ -199,37 +199,39 @@ class Limits(unittest.TestCase):
         finally:
             os.kill(int(pid.read_text(encoding="utf-8")), signal.SIGKILL)
 
-    def test_when_no_time_is_left_nothing_begins(self):
+    def test_when_no_time_is_left_nothing_starts(self):
         self.machine.end = 0
         self.assertEqual(self.machine.run(["true"])[:3], (None, "", "no time was left for it"))
 
 
 class Clock(unittest.TestCase):
-    """G15 on readings of a GPU whose clock is 5 s ahead, and goes 20 ppm faster."""
+    """G15 with readings from a GPU whose clock is 5 s ahead and runs 20 ppm fast."""
 
     readings = [gpu_clock.Reading(at - 50_000, at, at + 30_000, 5_000_000_000 + at * 1.00002 + 12_000, 5_000_000_000 + at * 1.00002 + 22_000)
                 for at in range(0, 1_000_000_000, 10_000_000)]
 
     def verdicts(self, late_ns, readings=None, published=50_000):
-        """Of a time line that begins 7 s before the host's clock, and has each span so much too late."""
+        """Returns verdicts on a time line that starts 7 s before the host's clock and has each span late by
+        `late_ns`."""
         placed = [gpu_clock.Placed(each.region - 7e9, each.opened - 7e9 + 22_000 + late_ns) for each in self.readings]
         return gpu_clock.judged(self.readings if readings is None else readings, placed, published)
 
-    def test_within_what_is_published_is_right(self):
+    def test_within_the_published_limit_passes(self):
         for late_ns in (-49_000, 0, 49_000):
             self.assertEqual(self.verdicts(late_ns)[1][-1], "pass", late_ns)
 
-    def test_a_host_that_is_held_at_one_of_them_changes_nothing(self):
+    def test_a_host_interrupted_at_one_reading_changes_nothing(self):
         placed = [gpu_clock.Placed(each.region - 7e9, each.opened - 7e9 + 22_000) for each in self.readings]
         placed[50] = placed[50]._replace(begin=placed[50].begin + 40_000)
         self.assertEqual(gpu_clock.judged(self.readings, placed, 1_000)[1][3:], ("0.000 us", "pass"))
 
-    def test_beyond_it_is_not(self):
-        self.assertEqual(self.verdicts(80_000)[1][3:], ("67.000 us", "fail"))  # less 6 us of the event, and what nobody can tell
+    def test_above_the_published_limit_fails(self):
+        # less 6 us for the event and the clock's uncertainty
+        self.assertEqual(self.verdicts(80_000)[1][3:], ("67.000 us", "fail"))
         self.assertEqual(self.verdicts(-80_000)[1][4], "fail")
         self.assertEqual(self.verdicts(30_000, published=5_000)[1][4], "fail")
 
-    def test_each_kernel_has_to_be_there(self):
+    def test_every_kernel_must_be_present(self):
         self.assertEqual(self.verdicts(0, self.readings[1:])[0][2:], ("99", "100", "fail"))
         self.assertEqual(gpu_clock.judged([], [], 1)[0][-1], "fail")
 
@@ -239,7 +241,7 @@ class Clock(unittest.TestCase):
 
 
 class Counter(unittest.TestCase):
-    def test_it_counts_what_a_program_asks_of_the_driver(self):
+    def test_it_counts_a_programs_driver_calls(self):
         with tempfile.TemporaryDirectory(prefix="takt-test-") as scratch:
             counts = pathlib.Path(scratch) / "counts"
             ended = subprocess.run([PROGRAM, "times"], capture_output=True, text=True, timeout=60, check=False,
@@ -247,7 +249,7 @@ class Counter(unittest.TestCase):
                                         "TAKT_TABLE": "0", "COUNT_CALLS": str(counts)})
             self.assertEqual(ended.returncode, 42, ended)
             calls = dict(line.split() for line in counts.read_text(encoding="utf-8").splitlines())
-        # 100 Batches of 3 regions, and one of a Timer, each with two events.
+        # 100 Batches of 3 regions, and one of a Timer, with two events each.
         self.assertEqual(calls["cuEventRecord"], "802")
         self.assertEqual(calls["cuEventElapsedTime"], "401")
         self.assertNotIn("cuEventSynchronize", calls)
@@ -255,7 +257,7 @@ class Counter(unittest.TestCase):
 
 
 class Simulated(unittest.TestCase):
-    """The checks on a device that is as it should be. What depends on how busy this machine is may come out wrong here."""
+    """The checks on a device that works correctly. Checks that depend on this machine's load may fail here."""
 
     def setUp(self):
         if not SIMULATED:
@@ -273,7 +275,7 @@ class Simulated(unittest.TestCase):
         return rows
 
     def assert_right(self, rows, *whats):
-        """Each of these is the beginning of one row's text, or of several, that are right."""
+        """Each text is the start of one or more rows that passed."""
         for what in whats:
             found = [each for each in rows if re.match(what, each[1])]
             self.assertNotEqual(found, [], what)
@@ -288,7 +290,7 @@ class Simulated(unittest.TestCase):
                 self.assertLessEqual({f"G{n}{' HIP' if check == 'hip_spans' else ''}" for n in range(2, 7)},
                                      {each[0] for each in rows})
 
-    def test_without_the_counter_nothing_is_proven(self):
+    def test_without_the_counter_the_check_fails(self):
         rows = self.verdicts("spans")
         for each in rows:
             if each[1].startswith(("calls in that time", "events for 100 laps")):
@@ -309,14 +311,15 @@ class Simulated(unittest.TestCase):
         rows = self.verdicts("soak", 20_000, **self.machine.counted())
         self.assert_right(rows, "regions without a span", "calls in that time that wait")
 
-    def test_a_stream_that_stands_still(self):
-        """The simulator tells how often the host was held: never by a region, and once by bare records, which fill the queue."""
+    def test_a_blocked_stream(self):
+        """The simulator counts how often the host was blocked: never by a region, and once by bare records, which fill
+        the queue."""
         holds = pathlib.Path(self.machine.scratch) / "holds"
         self.assert_right(self.verdicts("stuck", SIMULATED_HOLDS=str(holds)), "entered = ")
         self.assertEqual(holds.read_text(encoding="utf-8"), "0\n")
         rows = self.verdicts("depth", SIMULATED_HOLDS=str(holds))
         self.assert_right(rows, "records of Takt's that stand")
-        self.assertEqual(rows[0][3], "1023")  # with the gate 1 024 entries
+        self.assertEqual(rows[0][3], "1023")  # 1024 entries including the gate
         self.assertEqual(holds.read_text(encoding="utf-8"), "1\n")
 
     def test_threads(self):
@@ -328,7 +331,7 @@ class Simulated(unittest.TestCase):
         self.assert_right(gpu_clock.compare(self.machine.scratch), "spans end beside their kernels")
 
     def torch_rows(self, text):
-        """Of a Python whose torch is this."""
+        """Returns the rows from a Python with this torch."""
         (pathlib.Path(self.machine.scratch) / "torch.py").write_text(text, encoding="utf-8")
         self.machine.env["PYTHONPATH"] = str(self.machine.scratch)
         return gpu_check.torch(self.machine, False)
@@ -337,7 +340,7 @@ class Simulated(unittest.TestCase):
         rows = self.torch_rows(TORCH)
         self.assert_right(rows, "a side stream", "a thread", "a graph")
         self.assertEqual([each[-1] for each in rows], ["info", "pass", "pass", "pass", "info"])
-        # A capture that is broken is an error of torch's, and of the row that tells of it.
+        # A broken capture is an error of torch and of the row about captures.
         rows = self.torch_rows(TORCH.replace(") == 0", ") != 0"))
         self.assertEqual(rows[-1][2:], ("ends with 0", "1: AssertionError", "fail"))
 
@@ -350,7 +353,7 @@ class Simulated(unittest.TestCase):
         self.assert_right(self.verdicts("green_contexts"), "devices of one", "regions on its stream", "communication on its stream")
 
     def test_the_probe(self):
-        """Each question has an answer, whatever becomes of it."""
+        """Each question has an answer, even if it crashes or hangs."""
         probe = [self.machine.program("gpu_probe")]
         told = {each[1]: each[3] for each in gpu_check.rows_from(self.machine, probe)}
         self.assertNotIn("gpu_probe", told)
@@ -376,7 +379,7 @@ class Simulated(unittest.TestCase):
         self.assertIsNone(spans["Batch/WaitForStep"])  # the host's wait
 
     def test_the_proxy_infers_as_the_host_does(self):
-        """Copies and the network are regions on their streams; the answers are those of the processor."""
+        """Copies and the network are regions on their streams; the results equal those of the processor."""
         data = pathlib.Path(self.machine.env["TAKT_DIR"]) / "mesh"
         examples = ROOT / "examples"
         subprocess.run([sys.executable, examples / "make_mesh_data.py", data, "--nodes", "500"], check=True, timeout=120)

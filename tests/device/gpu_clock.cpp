@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G15: what a GPU's clock says of some kernels, and when the host let each of them begin and saw it done. gpu_clock.py
-// compares Takt's
-// time line with that.
+// G15: records when the GPU's clock says that some kernels ran, when the host released each kernel and when it saw its
+// end. gpu_clock.py compares Takt's time line with that.
 #include "device/gpu_check.hpp"
 
 #include <cstdio>
@@ -13,11 +12,11 @@
 namespace gpu_check {
 namespace {
 
-constexpr std::uint64_t kPause = 10'000'000;  // ns between two
+constexpr std::uint64_t kPause = 10'000'000;  // ns between two kernels
 constexpr std::uint64_t kKernel = 10'000;
 constexpr takt::Key Tick{"Tick", takt::Kind::compute};
 
-/// One kernel, behind a gate, so that the event at its end is not later than itself because the host is.
+/// Runs one kernel behind a gate, so that a late host does not delay the event at its end.
 void tick(std::FILE* file, const Stream& stream, Stamp& stamp, int& open) {
   const auto* const end = static_cast<volatile unsigned long long*>(&stamp.end);
   stamp = {};
@@ -31,8 +30,8 @@ void tick(std::FILE* file, const Stream& stream, Stamp& stamp, int& open) {
   }
   const std::uint64_t opened = host_ns();
   *static_cast<volatile int*>(&open) = 1;
-  // The memory itself, as it changes sooner than the stream's state, which it is nonetheless asked for: a driver may
-  // put off a launch.
+  // Polls the memory itself, which changes before the stream's state. The stream is queried too because a driver may
+  // postpone a launch.
   while (*end == 0 && cudaStreamQuery(stream) == cudaErrorNotReady) {}
   const std::uint64_t seen = host_ns();
   stream.poll();

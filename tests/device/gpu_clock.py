@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""G15: how far spans of a GPU lie beside the host's time on Takt's time line, by the GPU's own clock. Python 3.8 and its library are
-enough."""
+"""G15: measures by how much GPU spans on Takt's time line differ from the host's time, using the GPU's own clock. Needs
+only Python 3.8 and its standard library."""
 
 import collections
 import json
@@ -9,12 +9,12 @@ import pathlib
 
 from gpu_table import row
 
-EVENT_NS = 6000  # by which the end of a span may lie behind that of its kernel
-WINDOW = 5  # readings before and after one, in which the two clocks do not part
+EVENT_NS = 6000  # maximum delay of a span's end after the end of its kernel
+WINDOW = 5  # readings before and after one, during which the clocks do not drift apart
 
-# Of one kernel, in ns: when the host began its region, let it begin, and saw it done; and when the GPU's clock says that it ran.
+# One kernel, in ns: when the host started its region, released it and saw its end; and when it ran by the GPU's clock.
 Reading = collections.namedtuple("Reading", "region opened seen begin end")
-# The same kernel on the time line, in ns: when the host's region begins, and when the GPU's ends.
+# The same kernel on the time line, in ns: start of the host's region and end of the GPU's span.
 Placed = collections.namedtuple("Placed", "begin end")
 
 
@@ -23,7 +23,7 @@ def readings_in(text):
 
 
 def placed_in(trace):
-    """What the time line has, and by how much it says to be wrong at most."""
+    """Returns the spans on the time line and its stated maximum error."""
     spans = {"host": [], "device": []}
     for event in trace["traceEvents"]:
         if event["ph"] == "X" and event["name"] == "Tick":
@@ -35,15 +35,17 @@ def placed_in(trace):
 
 
 def errors(readings, placed):
-    """By how much each span ends beside its kernel at least, in ns: negative where too early. What nobody can tell counts as right."""
-    bounds = [(each.opened - each.begin, each.seen - each.end) for each in readings]  # of the host's clock less the GPU's
-    offsets = [span.begin - reading.region for reading, span in zip(readings, placed)]  # or less: the host may be held between the two
+    """Returns the minimum error of each span's end in ns, negative if early. Errors below the resolution count as
+    zero."""
+    bounds = [(each.opened - each.begin, each.seen - each.end) for each in readings]  # host clock minus GPU clock
+    # or less: the host may be interrupted between the two
+    offsets = [span.begin - reading.region for reading, span in zip(readings, placed)]
     for at, (reading, span) in enumerate(zip(readings, placed)):
         near = slice(max(0, at - WINDOW), at + WINDOW + 1)
         least, most = max(each[0] for each in bounds[near]), min(each[1] for each in bounds[near])
-        if least > most:  # they have parted after all
+        if least > most:  # the clocks drifted apart
             least, most = bounds[at]
-        end = span.end - min(offsets[near])  # by the clock that the host's readings are of
+        end = span.end - min(offsets[near])  # on the clock of the host's readings
         lowest, highest = end - reading.end - most - EVENT_NS, end - reading.end - least
         yield lowest if lowest > 0 else highest if highest < 0 else 0
 
@@ -59,7 +61,7 @@ def judged(readings, placed, published):
 
 
 def compare(directory):
-    """The rows on the run that `gpu_check clock` left in this directory."""
+    """Returns the rows for the run that `gpu_check clock` recorded in this directory."""
     traces = sorted(pathlib.Path(directory).glob("clock-*/**/trace.json"))
     if not traces:
         return [row("G15", "a time line", "yes", "no", False)]

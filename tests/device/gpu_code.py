@@ -1,18 +1,18 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""For which GPUs a program has code: what cuobjdump lists, which not every CUDA toolkit brings."""
+"""Lists the GPU architectures that a program has code for, like cuobjdump, which some CUDA toolkits lack."""
 
 import struct
 import subprocess
 
-MAGIC = 0xBA55ED50  # at the head of each of nvcc's fat binaries, which lie one behind the other
-HEAD = struct.Struct("<IHHQ")  # that, version, bytes of this head, bytes of the entries behind it
-ENTRY = struct.Struct("<HHIQ12xI")  # kind, attributes, bytes of this head, bytes behind it, architecture
+MAGIC = 0xBA55ED50  # start of each of nvcc's consecutive fat binaries
+HEAD = struct.Struct("<IHHQ")  # magic, version, header size, size of the entries after it
+ENTRY = struct.Struct("<HHIQ12xI")  # kind, attributes, header size, data size, architecture
 PTX = 1
 
 
 def section_of(program, name):
-    """Its bytes; none where there is no such section."""
+    """Returns the section's bytes; none if the section is missing."""
     listed = subprocess.run(["objdump", "-h", str(program)], check=True, stdout=subprocess.PIPE, text=True).stdout
     for fields in map(str.split, listed.splitlines()):
         if len(fields) > 5 and fields[1] == name:
@@ -22,7 +22,7 @@ def section_of(program, name):
 
 
 def architectures(program):
-    """Such as {"sm_80", "ptx"}; empty where there is no device code."""
+    """Returns for example {"sm_80", "ptx"}; empty if there is no device code."""
     section = section_of(program, ".nv_fatbin")
     found = set()
     at = section.find(struct.pack("<I", MAGIC))

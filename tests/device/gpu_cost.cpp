@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What the driver's calls cost, which the design rests on, and G9: what regions cost beside them.
+// Measures the driver calls that the design depends on, and G9: the cost of regions compared with them.
 #include "cuda_api.hpp"
 #include "device/gpu_check.hpp"
 
@@ -9,13 +9,13 @@ namespace gpu_check {
 namespace {
 
 constexpr int kTimes = 20'000;
-constexpr int kPairs = 100;  // with a gate these stand in the stream's queue, below what Takt lets stand there
+constexpr int kPairs = 100;  // with a gate, these are in the stream's queue, below Takt's limit for it
 constexpr int kRounds = 160;
 constexpr takt::Key Region{"Region", takt::Kind::compute};
 
 const takt::detail::CudaDriver& driver() { return takt::detail::CudaDriver::get(); }
 
-/// What a reading of the clock takes, which is in all durations.
+/// Returns the time of one clock read, which is part of all durations.
 double clock_ns() {
   auto taken = durations(kTimes, [] {});
   return percentile(taken, 0.5);
@@ -31,7 +31,7 @@ void report_cost(const char* what, Action action) {
   report("cost", what, distribution(durations(kTimes, action)));
 }
 
-/// Whether "not ready" is an error that the application reads later.
+/// Checks if "not ready" becomes an error that the application reads later.
 void last_errors(cudaStream_t stream) {
   Events events(2);
   cudaEvent_t begin = events.next();
@@ -53,14 +53,14 @@ void last_errors(cudaStream_t stream) {
   report("cost", "the same after cudaEventElapsedTime", cudaGetErrorName(cudaGetLastError()));
 }
 
-/// One region, or the two bare records that it cannot do without.
+/// One region, or its minimum: two bare records.
 void region(cudaStream_t stream) { takt::Scope s(Region, stream); }
 void bare(Events& events, cudaStream_t stream) {
   driver().event_record(events.next(), stream);
   driver().event_record(events.next(), stream);
 }
 
-/// G9, behind a gate: no result can come in, so that beginning and ending are apart from resolving.
+/// G9, behind a gate: no results arrive, so starting and ending are measured without resolving.
 void apart() {
   const Stream stream;
   Events events(2 * kPairs);
@@ -81,7 +81,7 @@ void apart() {
       append(regions, durations(kPairs, [&] { region(stream); }));
     }
     stream.finish();
-    if (round == 0) { regions.clear(); }  // it made events
+    if (round == 0) { regions.clear(); }  // the first round created events
     const std::uint64_t begin = host_ns();
     takt::complete(std::chrono::seconds(10));
     resolved.push_back(static_cast<double>(host_ns() - begin) / kPairs);
@@ -98,7 +98,7 @@ void apart() {
   say("G9", "resolving, a pair", "at most 1 us", micro(resolving), resolving <= 1000);
 }
 
-/// Regions one after the other on a stream that keeps up; the application waits for it now and then.
+/// Regions in sequence on a stream that keeps up; the application waits for it regularly.
 template <class Each>
 double flowing(int count, const Stream& stream, Each each) {
   const std::uint64_t begin = host_ns();

@@ -4,12 +4,12 @@
 
 #include "device/gpu_check.hpp"
 
-/// Included by two files that are compiled for different default streams.
+/// Included by two files that are compiled with different default streams.
 namespace gpu_check {
 
-/// What became of 2 ms of work on the default stream, queued behind 50 ms on a stream that the legacy one waits for.
+/// Result of 2 ms of work on the default stream, queued after 50 ms on a stream that the legacy one waits for.
 struct DefaultStream {
-  bool waited = false;  ///< the 50 ms were over when the 2 ms were
+  bool waited = false;  ///< the 50 ms had ended when the 2 ms ended
   std::uint64_t spans = 0;
   std::uint64_t span_ns = 0;
   cudaError_t error = cudaSuccess;
@@ -17,7 +17,7 @@ struct DefaultStream {
 
 namespace {
 
-/// \param own the default stream of this file, by its name: for the kernel, which another file launches.
+/// \param own the default stream of this file by its explicit handle, for the kernel, which another file launches.
 DefaultStream use_default_stream(const takt::Key& key, cudaStream_t own, bool with_takt) {
   const Stream blocking(cudaStreamDefault);
   cudaEvent_t done = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G7: stream 0 is the one that the translation unit means, and Takt changes nothing about who waits for whom.
+// G7: stream 0 is the one that the translation unit selects, and Takt does not change which streams wait for each
+// other.
 #include "device/gpu_default_stream.hpp"
 
 namespace gpu_check {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G12: what an application sees of its own faults and of its end. gpu_check.py runs each with Takt and without, and
-// what is printed has
-// to be the same.
+// G12: an application's errors and exit as it sees them. gpu_check.py runs each case with Takt and without; the output
+// must be the same.
 #include "device/gpu_check.hpp"
 
 #include <cstdio>
@@ -28,13 +27,13 @@ void print(const char* what, cudaError_t error) {
   std::printf("%s: %s\n", what, cudaGetErrorName(error));
   std::fflush(stdout);
 }
-cudaStream_t new_stream() {  // that outlives all: the program may end as it likes
+cudaStream_t new_stream() {  // lives until the process ends
   cudaStream_t stream = nullptr;
   print("stream", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return stream;
 }
 
-/// A kernel writes where nothing is, in the middle of the run.
+/// A kernel writes to an invalid address in the middle of the run.
 void illegal_address() {
   const cudaStream_t stream = new_stream();
   regions(stream, 100);
@@ -74,7 +73,7 @@ void reset(bool complete) {
   print("last error", cudaGetLastError());
 }
 
-/// A child of a process that used the device has regions, and leaves it alone.
+/// The child of a process that used the device has regions and does not use the device.
 void child() {
   const cudaStream_t stream = new_stream();
   regions(stream, 100);
@@ -91,7 +90,7 @@ void child() {
   print("synchronise", cudaStreamSynchronize(stream));
 }
 
-/// An error of the application's own stands while regions begin, end and resolve.
+/// The application has a pending error while regions start, end and resolve.
 void pending_error() {
   const cudaStream_t stream = new_stream();
   regions(stream, 100);
@@ -104,7 +103,7 @@ void pending_error() {
   print("last error", cudaGetLastError());
 }
 
-/// Not a fault: what a region between two kernels that may overlap (programmatic dependent launch) takes away.
+/// Not an error: measures the overlap that a region between two kernels prevents (programmatic dependent launch).
 void dependent_launch() {
   constexpr int kTimes = 100;
   constexpr std::uint64_t kLength = 50'000;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G17: a green context, which has some of the units of a device, is no device of its own.
+// G17: a green context, which has a part of a device's units, is not a device of its own.
 #include "device/gpu_check.hpp"
 
 #include <cuda.h>
@@ -17,11 +17,12 @@ constexpr int kSteps = 20;
 constexpr std::uint64_t kComputing = 2'000'000;  // ns
 constexpr std::uint64_t kHidden = 500'000;
 
-/// What the driver has for it since CUDA 12.4.
+/// The driver's functions for green contexts, since CUDA 12.4.
 class GreenDriver {
  public:
   bool is_complete() const { return sms_ && split_ && describe_ && create_ && create_stream_; }
-  /// A stream of a new green context with some units of the first device; nullptr, and why not.
+  /// Returns a stream of a new green context with some units of the first device; nullptr and the reason in `why` on
+  /// failure.
   cudaStream_t stream(std::string& why) const {
     CUdevResource all{};
     CUdevResource some{};
@@ -56,7 +57,7 @@ class GreenDriver {
   decltype(&cuGreenCtxStreamCreate) create_stream_ = find(create_stream_, "cuGreenCtxStreamCreate");
 };
 
-/// Communication on the one stream, begun and ended while the other one computes.
+/// Communication on one stream, started and ended while the other one computes.
 void hide(const Stream& computing, cudaStream_t green) {
   takt::Scope batch(takt::Batch, static_cast<cudaStream_t>(computing));
   {

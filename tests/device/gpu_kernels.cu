@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The only device code of the checks, so that one file is nvcc's.
+// The only device code of the checks, so that nvcc compiles only this file.
 #include "device/gpu_kernels.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the programs of a packed directory (gpu_pack.py), each with a time limit of its own. Python 3.8 and its library are enough."""
+"""Runs the programs of a packed directory (gpu_pack.py), each with its own time limit. Needs only Python 3.8 and its
+standard library."""
 
 import os
 import pathlib
@@ -10,8 +11,8 @@ import subprocess
 import tempfile
 import time
 
-LIMIT = 240  # seconds that a program may take, where nobody says otherwise
-AFTER_KILL = 5  # seconds that a killed one has to go: one that is stuck in the driver stays for longer
+LIMIT = 240  # default time limit of a program, in seconds
+AFTER_KILL = 5  # seconds to wait for a killed program; one that hangs in the driver may stay longer
 
 
 def joined(*directories):
@@ -19,7 +20,8 @@ def joined(*directories):
 
 
 class Machine:
-    """Programs, run one at a time with an environment that has nothing of Takt's; and how much time is left."""
+    """Runs programs one at a time in an environment without variables of Takt, and keeps track of the remaining
+    time."""
 
     def __init__(self, pack, scratch, seconds=float("inf")):
         self.end = time.monotonic() + seconds
@@ -34,34 +36,34 @@ class Machine:
         return self.pack / "bin" / name
 
     def libraries(self, *before):
-        """What programs look for their libraries in."""
+        """Returns the library search path of the programs."""
         return joined(*before, self.pack / "lib", os.environ.get("LD_LIBRARY_PATH"))
 
     @staticmethod
     def counted():
-        """Calls of the driver are counted. By name, not by path: a space would end it."""
+        """Preloads the call counter, by name because a space in a path would split it."""
         return {"LD_PRELOAD": "libcount_calls.so"}
 
     def hip(self):
-        """With this CUDA's driver is HIP's library, too."""
+        """Puts HIP's library on top of this CUDA driver."""
         return {"LD_LIBRARY_PATH": joined(self.pack / "lib" / "hip_on_cuda", self.env["LD_LIBRARY_PATH"])}
 
     def run(self, command, limit=LIMIT, **env):
-        """(status, what it printed, what it complained, seconds). A status of None: it did not end in time, and what it had printed is there."""
+        """Returns (status, stdout, stderr, seconds). Status None: it timed out; the output up to then is returned."""
         limit = min(limit, self.end - time.monotonic())
         if limit <= 0:
             return None, "", "no time was left for it", 0
         begin = time.monotonic()
         with tempfile.TemporaryFile("w+", dir=self.scratch) as out, tempfile.TemporaryFile("w+", dir=self.scratch) as err:
-            # Files and not pipes: nobody has to wait for the end of what a child of it keeps open.
-            hold(signal.SIG_BLOCK)  # else one that begins just now would go on, known to nobody
+            # Files instead of pipes: an orphaned child that keeps them open does not block this program.
+            hold(signal.SIG_BLOCK)  # otherwise a child that is just starting would run on unregistered
             try:
                 child = subprocess.Popen([str(word) for word in command], env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                          start_new_session=True, preexec_fn=lambda: hold(signal.SIG_UNBLOCK))
                 try:
                     hold(signal.SIG_UNBLOCK)
                     status = ended(child, limit)
-                finally:  # also where somebody ends this program: a GPU must not stay busy
+                finally:  # also if this program is terminated: the GPU must not stay busy
                     if child.returncode is None:
                         end_all_of(child)
             finally:
@@ -77,12 +79,12 @@ class Machine:
 
 
 def hold(how):
-    """SIGTERM, which ends the checks, comes later, or now."""
+    """Blocks or unblocks SIGTERM, which ends the checks."""
     signal.pthread_sigmask(how, {signal.SIGTERM})
 
 
 def ended(child, limit):
-    """Its status, or None."""
+    """Returns the exit status, or None."""
     try:
         return child.wait(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -103,7 +105,7 @@ def text(file):
 
 
 def nvidia_smi(machine, *arguments):
-    """What it prints, or None."""
+    """Returns the output, or None."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return None

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts the checks on a GPU into one directory that runs on other machines: gpu_pack.py <build directory> <new directory> [--here] [--simulated]
+"""Packs the checks on a GPU into one directory that runs on other machines: gpu_pack.py <build directory> <new
+directory> [--here] [--simulated]
 
-It refuses what would not run there, and says what. --here: it is for this machine, and may need its C library. --simulated: the programs
-are those on gpu_simulator.cpp, which the tests pack by the same rules. scripts/device-check.sh calls it."""
+Rejects and lists everything that would not run there. --here: for this machine only, so its C library may be used.
+--simulated: packs the programs on gpu_simulator.cpp, which tests the same rules. scripts/device-check.sh calls it."""
 
 import argparse
 import datetime
@@ -17,16 +18,17 @@ from gpu_code import architectures
 
 HERE = pathlib.Path(__file__).resolve().parent
 MOST_BYTES = 32 * 2**20
-NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13)}  # those of Ubuntu 22.04, and of what is newer
+# versions of Ubuntu 22.04, which newer systems also have
+NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13)}
 ARCHITECTURES = {"sm_80", "sm_90", "ptx"}
-# What each machine has that these programs can run on.
+# Libraries that every supported machine has.
 EVERYWHERE = re.compile(r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux-x86-64|ld-linux-aarch64)\.so\.\d+$")
 CARRIED = re.compile(r"libfmt\.so\.\d+$")
 SCRIPTS = ("gpu_check.py", "gpu_clock.py", "gpu_machine.py", "gpu_table.py", "gpu_torch.py")
 
 
 def programs(build, simulated):
-    """Where each file of the directory comes from."""
+    """Returns the source of each file of the directory."""
     device = build / "tests" / "device"
     names = {"bin/gpu_check": device / "gpu_check", "bin/gpu_training": build / "examples" / "example_18_cuda_training_step"}
     if simulated:
@@ -45,7 +47,7 @@ def needed(path):
 
 
 def carried(path):
-    """The libraries to bring along for this one: {name: where it is}."""
+    """Returns the libraries to pack for this program: {name: path}."""
     found = dict(re.findall(r"(\S+) => (/\S+)", output("ldd", path)))
     return {name: pathlib.Path(found[name]) for name in needed(path) if CARRIED.match(name)}
 
@@ -55,14 +57,14 @@ def version(text):
 
 
 def too_new(path):
-    """Symbols of versions that machines out there lack."""
+    """Returns symbols with versions that other machines lack."""
     for of, number, symbol in re.findall(r"\((\w+?)_([0-9.]+)\)? +(\S+)", output("objdump", "-T", path)):
         if of in NEWEST and version(number) > NEWEST[of]:
             yield f"{path.name} needs {symbol} of {of}_{number}; {'.'.join(map(str, NEWEST[of]))} is the newest that may be"
 
 
 def problems(pack, options):
-    """What would keep the directory from running elsewhere."""
+    """Returns the reasons why the directory would not run elsewhere."""
     for path in sorted((*pack.glob("bin/*"), *pack.glob("lib/**/*.so*"))):
         yield from (f"{path.name} needs {name}, which is not everywhere" for name in needed(path)
                     if not EVERYWHERE.match(name) and not (pack / "lib" / name).is_file())

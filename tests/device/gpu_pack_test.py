@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the packed directory of checks runs anywhere: gpu_pack_test.py <build directory> [<checks on the simulation>]"""
+"""Tests that the packed directory of checks runs anywhere: gpu_pack_test.py <build directory> [<checks on the
+simulation>]"""
 
 import ast
 import os
@@ -19,7 +20,7 @@ import gpu_pack
 from gpu_code import architectures
 DRIVER = f"{BUILD}/tests/device/fakes/simulated"
 GLIBC = gpu_pack.version(platform.libc_ver()[1])
-OLD_ENOUGH = GLIBC <= (2, 36)  # Debian 12's, with which the directory is made; with a newer one it could not be
+OLD_ENOUGH = GLIBC <= (2, 36)  # Debian 12's version, which is used to pack; a newer one is rejected
 
 
 class Directory(unittest.TestCase):
@@ -31,7 +32,7 @@ class Directory(unittest.TestCase):
         self.scratch = pathlib.Path(scratch.name)
 
     def packed(self, *options):
-        """A directory that was packed in one place, and now is in another one, whose name has a space."""
+        """Returns a directory that was packed and then moved to a path with a space."""
         made = self.scratch / "made"
         command = [sys.executable, "-B", str(HERE / "gpu_pack.py"), BUILD, str(made), *options, *([] if OLD_ENOUGH else ["--here"])]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -39,13 +40,13 @@ class Directory(unittest.TestCase):
         return made.rename(self.scratch / "carried here")
 
     def run_in(self, pack, *options, **env):
-        """Under an environment that has nothing at all, not even a home."""
+        """Runs it in an empty environment, without HOME."""
         return subprocess.run([str(pack / "run.sh"), *options], capture_output=True, text=True, timeout=240, check=False, env=env, cwd="/")
 
     def test_it_runs_with_nothing_but_a_driver(self):
         pack = self.packed("--simulated")
         page = self.scratch / "page.md"
-        # It may be on a disk that nobody writes to.
+        # The disk may be read-only.
         for path in (*pack.rglob("*"), pack):
             path.chmod(path.stat().st_mode & ~0o222)
         before = sorted(pack.rglob("*"))
@@ -70,7 +71,7 @@ class Directory(unittest.TestCase):
                 self.assertFalse((self.scratch / "page.md").exists())
                 pack.rename(self.scratch / f"done {len(options)}")
 
-    def test_what_is_in_it(self):
+    def test_its_contents(self):
         if not os.access(f"{BUILD}/tests/device/gpu_check", os.X_OK):
             self.skipTest("built without nvcc")
         pack = self.packed()
@@ -87,7 +88,8 @@ class Directory(unittest.TestCase):
             self.skipTest("no directory for other machines can be made here")
         script = HERE.parent.parent / "scripts" / "device-check.sh"
         command = ["bash", str(script), "--pack", "takt gpu", "--built", BUILD]
-        for expected, told in ((0, r"^== Carry \S.*/takt gpu \(.*run.sh --write"), (2, "^$")):  # the second time it is there
+        # the second time it is there already
+        for expected, told in ((0, r"^== Carry \S.*/takt gpu \(.*run.sh --write"), (2, "^$")):
             ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=self.scratch)
             self.assertEqual(ended.returncode, expected, ended)
             self.assertRegex(ended.stdout, told)
@@ -95,13 +97,13 @@ class Directory(unittest.TestCase):
         self.assertEqual(self.run_in(self.scratch / "takt gpu", "--only", "G99").returncode, 1)
         self.assertIn("usage: run.sh", self.run_in(self.scratch / "takt gpu", "--help").stdout)
 
-    def test_its_scripts_ask_no_more_than_an_old_python(self):
+    def test_its_scripts_run_with_an_old_python(self):
         for name in gpu_pack.SCRIPTS:
             ast.parse((HERE / name).read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
 class Refusals(unittest.TestCase):
-    """What would not run elsewhere is not packed."""
+    """Programs that would not run elsewhere are not packed."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
@@ -119,29 +121,29 @@ class Refusals(unittest.TestCase):
         here = False
         simulated = True
 
-    def test_a_symbol_of_a_newer_library(self):
-        # One that every C library since 2.36 has: the programs that are packed do not use it.
+    def test_a_symbol_of_a_newer_library_is_rejected(self):
+        # Every C library since 2.36 has this function; the packed programs do not use it.
         text = "#include <cstdlib>\nextern \"C\" unsigned arc4random();\nint main() { return arc4random() == 0; }"
         if GLIBC < (2, 36):
             self.skipTest("the C library here has no newer symbol to use")
         self.assertRegex("\n".join(self.compiled(text)), r"^program needs arc4random of GLIBC_2.36; 2.34 is the newest")
 
-    def test_a_library_that_is_not_everywhere(self):
+    def test_a_library_that_other_machines_lack_is_rejected(self):
         (self.pack / "lib" / "libodd.so").write_bytes(b"")
         subprocess.run(["g++", "-shared", "-x", "c++", "-", "-o", str(self.pack / "lib" / "libodd.so")], input="int odd() { return 0; }",
                        text=True, check=True, timeout=120)
         text = "int odd(); int main() { return odd(); }"
         linked = (f"-L{self.pack}/lib", "-lodd")
-        self.assertEqual(self.compiled(text, *linked), [])  # it is brought along
+        self.assertEqual(self.compiled(text, *linked), [])  # it is packed
         (self.pack / "lib" / "libodd.so").unlink()
         self.assertEqual([*gpu_pack.problems(self.pack, self.options)], ["program needs libodd.so, which is not everywhere"])
 
-    def test_more_than_can_be_carried(self):
+    def test_a_pack_that_is_too_large_is_rejected(self):
         (self.pack / "large").touch()
         os.truncate(self.pack / "large", gpu_pack.MOST_BYTES + 1)
         self.assertRegex("\n".join(gpu_pack.problems(self.pack, self.options)), "^the directory has 33554433 bytes; 33554432 are the most$")
 
-    def test_a_directory_that_has_something(self):
+    def test_a_directory_that_is_not_empty_is_rejected(self):
         (self.pack / "page.md").write_text("kept", encoding="utf-8")
         ended = subprocess.run([sys.executable, "-B", str(HERE / "gpu_pack.py"), BUILD, str(self.pack)], capture_output=True, text=True,
                                timeout=60, check=False)

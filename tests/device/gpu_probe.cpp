@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Asks a driver what Takt's design rests on and no document says. Each question is asked by a child of its own: one
-// that crashes or
-// never comes back is an answer, too. gpu_probe [question]...; prints lines as gpu_check does, of which nothing is
-// expected.
+// Queries a driver for undocumented behavior that Takt's design depends on. Each question runs in its own child, so a
+// crash or a hang is an answer, too. gpu_probe [question]... prints lines like gpu_check, all for information only.
 #include <cuda.h>
 
 #include <chrono>
@@ -20,7 +18,7 @@
 
 namespace {
 
-constexpr unsigned kLongest = 20;  // seconds that a question may take
+constexpr unsigned kLongest = 20;  // maximum duration of a question, in seconds
 
 void answer(const std::string& what, const std::string& reported) {
   std::printf("probe\t%s\t\t%s\tinfo\n", what.c_str(), reported.c_str());
@@ -35,7 +33,7 @@ template <class Function>
 Function find(const char* name) {
   return reinterpret_cast<Function>(library() == nullptr ? nullptr : ::dlsym(library(), name));
 }
-/// A function of the driver under the name that the header gives it by a macro, such as cuStreamDestroy_v2.
+/// Looks up a driver function under the name that a macro in the header gives it, such as cuStreamDestroy_v2.
 #define PROBE_TEXT(name) #name
 #define PROBE_FIND(name) find<decltype(&(name))>(PROBE_TEXT(name))
 
@@ -55,7 +53,7 @@ struct Driver {
   decltype(&cuEventCreate) event_create = PROBE_FIND(cuEventCreate);
   decltype(&cuEventRecord) event_record = PROBE_FIND(cuEventRecord);
   decltype(&cuEventQuery) event_query = PROBE_FIND(cuEventQuery);
-  // By name, as these have other parameters in other versions of the header.
+  // Looked up by name because their parameters differ between versions of the header.
   CUresult (*context_create)(CUcontext*, unsigned,
                              CUdevice) = find<CUresult (*)(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");
   CUresult (*context_id)(CUcontext, unsigned long long*) =
@@ -76,7 +74,7 @@ std::string name_of(CUresult error) {
   if (driver().error_name(error, &name) != CUDA_SUCCESS || name == nullptr) { name = "an error"; }
   return name + (" (" + std::to_string(static_cast<int>(error)) + ")");
 }
-/// Ends the question where the way to it fails.
+/// Ends the question if a preparing call fails.
 void require(CUresult error, const char* call) {
   if (error == CUDA_SUCCESS) { return; }
   answer(call, name_of(error) + ", so that more could not be asked");
@@ -84,7 +82,7 @@ void require(CUresult error, const char* call) {
 }
 #define REQUIRE_DRIVER(call) require(driver().call, #call)
 
-/// The primary context, current to this thread.
+/// Makes the primary context current to this thread and returns it.
 CUcontext primary() {
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -111,7 +109,7 @@ std::string number_of(CUcontext context) {
   return error == CUDA_SUCCESS ? std::to_string(id) : name_of(error);
 }
 
-/// Which calls answer on a thread that has no context.
+/// Finds the calls that work on a thread without a context.
 void no_context() {
   const CUcontext context = primary();
   CUstream stream = new_stream();
@@ -146,7 +144,7 @@ void no_context() {
   std::thread(ask, true).join();
 }
 
-/// What is told of an event that was never recorded: it must not look like a context that is gone.
+/// Queries an event that was never recorded: the answer must differ from that for a destroyed context.
 void never() {
   primary();
   CUevent begin = new_event();
@@ -157,7 +155,7 @@ void never() {
   answer("an event that was never recorded: cuEventElapsedTime", name_of(error) + ", " + std::to_string(ms) + " ms");
 }
 
-/// What becomes of handles and numbers when the primary context is reset.
+/// Checks handles and IDs after a reset of the primary context.
 void reset_primary() {
   const CUcontext context = primary();
   CUevent event = new_event();
@@ -177,7 +175,7 @@ void reset_primary() {
   answer("made again: cuEventQuery of an old event", name_of(driver().event_query(event)));
 }
 
-/// Whether the number of a context that is gone is safe to ask for.
+/// Checks if the ID of a destroyed context can be queried safely.
 void destroyed() {
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -210,7 +208,7 @@ void elapsed_cost() {
   cost("cuEventElapsedTime_v2", driver().elapsed_v2);
 }
 
-/// For the tests: what a question that does not come back, or crashes, is told as.
+/// For the tests: a question that hangs or crashes.
 void crash() { std::abort(); }
 void hang() {
   ::alarm(1);
@@ -230,7 +228,7 @@ constexpr Question kQueries[] = {{"no_context", no_context, true},
                                  {"crash", crash, false},
                                  {"hang", hang, false}};
 
-/// In a child: the parent never uses the driver, of which a fork would be bad for the next one.
+/// The parent never uses the driver, because a fork after that would break the next question.
 void ask_in_child(const Question& question) {
   std::fflush(stdout);
   const pid_t child = ::fork();

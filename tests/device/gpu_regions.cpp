@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions for gpu_torch.py, which loads this library into a process with torch: one region open a thread.
+// Regions for gpu_torch.py, which loads this library into a process with torch; each thread has one open region.
 #include <takt/backends/cuda.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -22,7 +22,7 @@ extern "C" {
 
 void regions_begin(void* stream) { open.emplace(InTorch, static_cast<CUstream_st*>(stream)); }
 void regions_end() { open.reset(); }
-/// Regions with a stream span so far.
+/// Returns the number of regions with a stream span so far.
 long regions_timed() {
   takt::complete(std::chrono::seconds(10));
   std::uint64_t timed = 0;
@@ -31,7 +31,7 @@ long regions_timed() {
   }
   return static_cast<long>(timed);
 }
-/// Total of their spans, in us.
+/// Returns the total of their spans, in us.
 double regions_us() {
   std::uint64_t total = 0;
   for (const takt::PathStats& path : takt::snapshot().paths) {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The contexts of gpu_simulator.cpp: a primary one, which cudaDeviceReset() makes again at the same place, others, and
-// green ones. A
-// context is current to a thread, and a thread begins without one.
+// Contexts of gpu_simulator.cpp: a primary one, which cudaDeviceReset() recreates at the same address, others, and
+// green ones. A context is current to a thread, and threads start without one.
 #include "device/gpu_simulator.hpp"
 
 #include <cstddef>
@@ -16,7 +15,7 @@ using gpu_simulation::Device;
 unsigned long long last_number = 1;
 SimulatedContext primary{1, nullptr};
 
-/// The contexts of a thread. It has nothing to destroy: a thread that ends may still call.
+/// A thread's contexts. Has no destructor because an exiting thread may still call it.
 struct ContextStack {
   static constexpr std::size_t kMax = 16;
   SimulatedContext* contexts[kMax];
@@ -24,7 +23,7 @@ struct ContextStack {
 
   SimulatedContext* top() const { return count == 0 ? nullptr : contexts[count - 1]; }
   int push(SimulatedContext* context) {
-    if (count == kMax) { std::abort(); }  // somebody does not pop
+    if (count == kMax) { std::abort(); }  // a pop is missing
     contexts[count++] = context;
     return 0;
   }
@@ -67,11 +66,11 @@ int cuDevicePrimaryCtxRetain(SimulatedContext** context, int) {
 int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
   return Device::get().call([&] { return *flags = 0, *active = primary.number != 0 ? 1 : 0, 0; });
 }
-int cuDevicePrimaryCtxRelease_v2(int) { return 0; }  // the program retains it until the end
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }  // the program retains it until it ends
 int cuDevicePrimaryCtxReset_v2(int) {
   return Device::get().call([] { return primary.number = 0, 0; });
 }
-/// What a first call of CUDA's runtime does on a thread.
+/// Does what the first call of CUDA's runtime does on a thread.
 int simulated_use_primary() {
   SimulatedContext* context = gpu_simulation::current_context();
   if (context != nullptr && context->number != 0) { return 0; }
@@ -79,7 +78,7 @@ int simulated_use_primary() {
   replace_current(context);
   return 0;
 }
-/// cudaDeviceReset(): the context is destroyed, and made again by the next call.
+/// cudaDeviceReset(): the context is destroyed; the next call recreates it.
 int simulated_reset() { return cuDevicePrimaryCtxReset_v2(0); }
 
 int cuCtxCreate_v2(SimulatedContext** context, unsigned, int) {
@@ -88,7 +87,7 @@ int cuCtxCreate_v2(SimulatedContext** context, unsigned, int) {
     return stack.push(*context);
   });
 }
-int cuCtxDestroy_v2(SimulatedContext* context) {  // its memory stays: handles know it
+int cuCtxDestroy_v2(SimulatedContext* context) {  // its memory stays because handles refer to it
   return Device::get().call([&] {
     context->number = 0;
     if (gpu_simulation::current_context() == context) { stack.pop(); }
@@ -128,7 +127,7 @@ int cuCtxGetId(SimulatedContext* context, unsigned long long* id) {
   });
 }
 
-// Green contexts. What they are made from says nothing here.
+// Green contexts. Their resources are ignored here.
 int cuDeviceGetDevResource(int, void*, int) { return 0; }
 int cuDevSmResourceSplitByCount(void*, unsigned*, const void*, void*, unsigned, unsigned) { return 0; }
 int cuDevResourceGenerateDesc(void** description, void*, unsigned) {

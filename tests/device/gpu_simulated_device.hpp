@@ -12,10 +12,10 @@
 
 #include <dlfcn.h>
 
-/// What a compiler of CUDA would bring, for programs on gpu_simulator.cpp.
+/// Replaces what a CUDA compiler provides, for programs on gpu_simulator.cpp.
 namespace gpu_simulator {
 
-/// A function of the simulated driver, of whatever type it is asked for.
+/// A function of the simulated driver, convertible to any function type.
 struct Found {
   void* function;
   template <class Function>
@@ -69,7 +69,7 @@ inline const Driver& driver() {
 
 inline SimulatedStream* simulated(cudaStream_t stream) { return reinterpret_cast<SimulatedStream*>(stream); }
 
-/// Has the stream do something, which takes it `ns`.
+/// Queues an action on the stream that takes `ns`.
 template <class Action>
 void call(cudaStream_t stream, long long ns, Action action) {
   const auto run = [](void* given) {
@@ -81,14 +81,14 @@ void call(cudaStream_t stream, long long ns, Action action) {
 
 }  // namespace gpu_simulator
 
-// Where a thread of a kernel is.
+// The position of a thread of a kernel.
 inline thread_local dim3 blockIdx;
 inline thread_local dim3 threadIdx;
 inline thread_local dim3 blockDim;
 
 namespace gpu_simulator {
 
-/// A kernel, one thread after the other.
+/// Runs a kernel, one thread after the other.
 template <class Kernel, class... Arguments>
 void launch(Kernel kernel, dim3 blocks, dim3 threads, cudaStream_t stream, Arguments... arguments) {
   constexpr long long kLength = 20'000;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The inference proxy of the examples on gpu_simulator.cpp: its order of work, and what Takt makes of it, without a
+// Runs the inference proxy of the examples on gpu_simulator.cpp: tests its order of work and Takt's results without a
 // GPU.
 #include "device/gpu_simulated_device.hpp"
 #define GPU_LAUNCH(...) gpu_simulator::launch(__VA_ARGS__)

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The application's side of gpu_simulator.cpp: as much of CUDA's runtime as the checks on a GPU and the training step
-// of the examples
-// call.
+// The application's side of gpu_simulator.cpp: the functions of CUDA's runtime that the checks on a GPU and the
+// training step of the examples call.
 #include "device/gpu_simulated_device.hpp"
 
 #include <cuda_runtime_api.h>
@@ -30,7 +29,8 @@ cudaError_t set(int error) {
   return static_cast<cudaError_t>(error);
 }
 
-/// The driver, to a thread with a context: the first call of the runtime on each thread gives it the primary one.
+/// Returns the driver, with a context on this thread: the runtime's first call on each thread makes the primary one
+/// current.
 const gpu_simulator::Driver& primed() {
   driver().simulated_use_primary();
   return driver();

@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libcuda.so.1 whose device is a simulation in real time: streams are queues of work of known length, events are
-// stamped when the work
-// before them would be done. With it the checks on a GPU run without one, so that they themselves are checked. The
-// application's side is
-// gpu_simulated_runtime.cpp. It knows what those checks need, and no more.
+// A libcuda.so.1 that simulates a device in real time: streams are queues of work with known durations, and events get
+// the time at which earlier work would end. It tests the GPU checks themselves without a GPU, and implements only what
+// they need. The application's side is gpu_simulated_runtime.cpp.
 #include "device/gpu_simulator.hpp"
 
 #include <algorithm>
@@ -23,10 +21,10 @@
 
 namespace {
 
-constexpr std::int64_t kLaunch = 3000;  // ns from a call to its work
-constexpr std::int64_t kRecord = 1000;  // ns that an event takes of its stream
+constexpr std::int64_t kLaunch = 3000;  // ns from a call to the start of its work
+constexpr std::int64_t kRecord = 1000;  // duration of an event on its stream, in ns
 constexpr std::int64_t kLongestGate = 3'000'000'000;
-constexpr std::size_t kDepth = 1024;  // entries of a stream's queue: with so many the host is held
+constexpr std::size_t kDepth = 1024;  // maximum entries of a stream's queue; then the host blocks
 constexpr int kNotReady = 600;
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -37,7 +35,7 @@ struct SimulatedEvent {
   std::int64_t at = 0;
   bool queued = false;
   SimulatedContext* context = nullptr;
-  unsigned long long number = 0;  // of that
+  unsigned long long number = 0;  // ID of the context
 
   bool is_of(SimulatedContext* other) const { return other != nullptr && &other->root() == context && is_alive(); }
   bool is_alive() const { return context->number == number; }
@@ -51,14 +49,14 @@ struct SimulatedStream {
     SimulatedStamp* stamp = nullptr;
     const volatile int* open = nullptr;
     SimulatedEvent* event = nullptr;
-    void (*function)(void*) = nullptr;  // that does the work, when its turn has come
+    void (*function)(void*) = nullptr;  // runs at the item's turn
     void* argument = nullptr;
   };
   bool waits_for_others = false;  // the legacy stream
-  bool is_waited_for = false;     // by that one
+  bool is_waited_for = false;     // the legacy stream waits for it
   std::deque<Item> queue;
-  std::int64_t end = 0;           // of what has left the queue; may lie ahead
-  std::deque<std::int64_t> ends;  // those that may
+  std::int64_t end = 0;           // end of the work that left the queue; may be in the future
+  std::deque<std::int64_t> ends;  // ends of earlier work
   SimulatedContext* context = nullptr;
   SimulatedGraph* capture = nullptr;
   bool capture_valid = true;
@@ -73,14 +71,14 @@ namespace {
 using gpu_simulation::Device;
 
 std::set<SimulatedStream*> streams;
-std::atomic<long> holds{0};  // times that the host found a queue full
+std::atomic<long> holds{0};  // number of times that the host found a queue full
 thread_local int capture_mode = 0;
 
 template <class Use>
 int call(Use use) {
   return Device::get().call(use);
 }
-/// A call that a thread without a context may not make.
+/// A call that needs a context on the thread.
 template <class Use>
 int call_in_context(Use use) {
   return call([&] {
@@ -109,7 +107,7 @@ SimulatedStream& known(SimulatedStream* stream) {
 
 void advance(SimulatedStream& stream);
 
-/// When the first of the queue begins, or -1: not known yet.
+/// Returns the start of the first item in the queue, or -1 if it is not known yet.
 std::int64_t begin_of(SimulatedStream& stream) {
   const SimulatedStream::Item& first = stream.queue.front();
   std::int64_t begin = std::max(stream.end, first.submitted + kLaunch);
@@ -130,7 +128,7 @@ std::int64_t begin_of(SimulatedStream& stream) {
   return begin;
 }
 
-/// Takes from the queue all whose end is known.
+/// Removes all items with a known end from the queue.
 void advance(SimulatedStream& stream) {
   using Kind = SimulatedStream::Kind;
   while (!stream.queue.empty()) {
@@ -163,14 +161,14 @@ bool is_done(SimulatedStream& stream) {
   return stream.queue.empty() && stream.end <= now_ns();
 }
 
-/// Whether the stream takes no more for now.
+/// Returns true if the stream is full for now.
 bool is_full(SimulatedStream& stream) {
   advance(stream);
   while (!stream.ends.empty() && stream.ends.front() <= now_ns()) { stream.ends.pop_front(); }
   return stream.queue.size() + stream.ends.size() >= kDepth;
 }
 
-/// While the stream is full the host is held, and with it all other threads that call the driver.
+/// While the stream is full, the host blocks, and so do all other threads that call the driver.
 void submit(SimulatedStream* stream, SimulatedStream::Item item) {
   const std::lock_guard<std::mutex> lock(Device::get().mutex());
   SimulatedStream& real = known(stream);
@@ -185,11 +183,11 @@ void submit(SimulatedStream* stream, SimulatedStream::Item item) {
   }
   if (item.event != nullptr && item.kind == SimulatedStream::Kind::event) { item.event->queued = true; }
   real.queue.push_back(item);
-  if (real.queue.front().function == nullptr) { advance(real); }  // such work waits until somebody asks for it
+  if (real.queue.front().function == nullptr) { advance(real); }  // work with a function runs only when it is polled
 }
 
-/// What may not be done while a stream is captured: it ends captures of this thread, and as all are global here, of
-/// others.
+/// Makes a call that is not allowed during a capture: it breaks this thread's captures and, because all captures are
+/// global here, those of other threads.
 int harm_captures() {
   if (capture_mode == 2) { return 0; }
   int error = 0;
@@ -201,7 +199,7 @@ int harm_captures() {
   return error;
 }
 
-/// Writes how often the host was held where SIMULATED_HOLDS says, when the process ends.
+/// Writes how often the host was blocked to the file SIMULATED_HOLDS when the process ends.
 struct Report {
   ~Report() {
     const char* path = std::getenv("SIMULATED_HOLDS");
@@ -251,7 +249,7 @@ int cuStreamCreate(SimulatedStream** stream, unsigned flags) {
   return cuGreenCtxStreamCreate(stream, gpu_simulation::current_context(), flags, 0);
 }
 int cuStreamDestroy_v2(SimulatedStream* stream) {
-  return call([&] { return streams.erase(stream), 0; });  // its memory stays: events know it
+  return call([&] { return streams.erase(stream), 0; });  // its memory stays because events refer to it
 }
 int cuStreamGetCtx(SimulatedStream* stream, SimulatedContext** context) {
   return call([&] {
@@ -260,7 +258,7 @@ int cuStreamGetCtx(SimulatedStream* stream, SimulatedContext** context) {
     return *context == nullptr ? gpu_simulation::kNoContext : 0;
   });
 }
-/// Of a green context the primary one, and beside it the green one.
+/// For a green context, returns the primary one and also the green one.
 int cuStreamGetCtx_v2(SimulatedStream* stream, SimulatedContext** context, SimulatedContext** green) {
   if (const int error = cuStreamGetCtx(stream, context); error != 0) { return error; }
   *green = (*context)->primary == nullptr ? nullptr : *context;
@@ -306,7 +304,7 @@ int cuEventCreate(SimulatedEvent** event, unsigned) {
     return 0;
   });
 }
-int cuEventDestroy_v2(SimulatedEvent*) { return 0; }  // it may stand in a queue
+int cuEventDestroy_v2(SimulatedEvent*) { return 0; }  // may still be in a queue
 int cuEventRecord(SimulatedEvent* event, SimulatedStream* stream) {
   const int error = call_in_context([&](SimulatedContext& context) {
     SimulatedContext* const of = known(stream).context;
@@ -362,11 +360,10 @@ int cuGraphLaunch(SimulatedGraph* graph, SimulatedStream* stream) {
 }
 long simulated_nodes(SimulatedGraph* graph) { return static_cast<long>(graph->nodes.size()); }
 
-// Kernels.
 void simulated_spin(SimulatedStream* stream, long long ns, SimulatedStamp* stamp) {
   submit(stream, {SimulatedStream::Kind::work, 0, ns, stamp, nullptr, nullptr});
 }
-/// A kernel that really does something; as late as may be, which brings a missing wait to light.
+/// A kernel that runs real code, as late as possible, so that a missing wait shows.
 void simulated_call(SimulatedStream* stream, long long ns, void (*function)(void*), void* argument) {
   submit(stream, {SimulatedStream::Kind::work, 0, ns, nullptr, nullptr, nullptr, function, argument});
 }
@@ -376,7 +373,7 @@ void simulated_gate(SimulatedStream* stream, const volatile int* open) {
 void simulated_error(SimulatedStream* stream) {
   submit(stream, {SimulatedStream::Kind::fault, 0, 0, nullptr, nullptr, nullptr});
 }
-/// The same without a kernel: until the host has written something there.
+/// Blocks without a kernel, until the host has written the value there.
 int cuStreamWaitValue32_v2(SimulatedStream* stream, unsigned long long address, unsigned, unsigned) {
   simulated_gate(stream, reinterpret_cast<const volatile int*>(address));
   return 0;

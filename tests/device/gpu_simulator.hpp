@@ -9,18 +9,18 @@ struct SimulatedEvent;
 struct SimulatedGraph;
 struct SimulatedStream;
 
-/// When a simulated kernel ran, in ns.
+/// Start and end of a simulated kernel, in ns.
 struct SimulatedStamp {
   unsigned long long begin;
   unsigned long long end;
 };
 
-/// A handle that stays where it is when the context behind it is made again. Its number tells them apart.
+/// A handle that keeps its address when its context is recreated. The ID distinguishes them.
 struct SimulatedContext {
-  unsigned long long number = 0;        // 0: it has been destroyed
-  SimulatedContext* primary = nullptr;  // of a green context
+  unsigned long long number = 0;        // ID; 0: destroyed
+  SimulatedContext* primary = nullptr;  // for green contexts
 
-  /// Whose events and streams go together.
+  /// Returns the context that events and streams are shared with.
   SimulatedContext& root() { return primary == nullptr ? *this : *primary; }
 };
 
@@ -28,11 +28,12 @@ namespace gpu_simulation {
 
 constexpr int kNoContext = 201;
 
-/// What a call of the driver begins with, and all of it happens under one lock.
+/// State behind every driver call, protected by one lock.
 class Device {
  public:
   static Device& get();
-  /// Every call: one at a time, and all fail alike after a fault, and in the child of a process that used the device.
+  /// Makes a call: one at a time. All calls fail alike after a device error and in the child of a process that used the
+  /// device.
   template <class Use>
   int call(Use use) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -49,7 +50,7 @@ class Device {
   pid_t owner_ = 0;  // the process that used the device
 };
 
-/// The context of the calling thread; nullptr: none.
+/// Returns the calling thread's context; nullptr: none.
 SimulatedContext* current_context();
 
 }  // namespace gpu_simulation

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G11: many regions. Nothing is lost silently, nothing grows, and nobody waits for the device.
+// G11: many regions. All dropped data is counted, memory does not grow, and no call waits for the device.
 #include "device/gpu_check.hpp"
 
 #include <cstdio>
@@ -13,10 +13,10 @@ namespace gpu_check {
 namespace {
 
 constexpr int kThreads = 4;
-constexpr int kBetweenWaits = 200;  // regions of a thread, between waits of the application's own
+constexpr int kBetweenWaits = 200;  // regions of a thread between the application's own waits
 constexpr takt::Key Soak{"Soak", takt::Kind::compute};
 
-/// Memory of the process, in bytes.
+/// Returns the resident memory of the process, in bytes.
 long resident() {
   long pages = 0;
   if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G1 to G6: whether stream spans are what they are said to be, beside the device's own clock.
+// G1 to G6: compare stream spans with the device's own clock.
 #include "device/gpu_check.hpp"
 
 #include <cmath>
@@ -29,7 +29,7 @@ unsigned long long device_clock_step() {
   return step[0];
 }
 
-/// G1: what the clocks resolve. Bare events, no Takt.
+/// G1: clock resolution. Bare events without Takt.
 void clocks() {
   constexpr int kRounds = 400;
   constexpr int kPairs = 256;
@@ -59,7 +59,7 @@ void clocks() {
   say("G1", "smallest step of an event's time", "at most 1 us", micro(step), step <= 1000);
 }
 
-/// A Timer for each of some regions, so that each has its own figures: durations of one key come in as they resolve.
+/// Gives each region its own Timer and thus its own statistics: durations of one key are merged as they resolve.
 template <class B>
 class Timers {
  public:
@@ -69,7 +69,7 @@ class Timers {
     }
   }
   takt::Timer<B>& operator[](std::size_t index) const { return *timers_[index]; }
-  /// Whether each has resolved all of its regions.
+  /// Returns true if all regions of every Timer are resolved.
   bool complete() const {
     return std::all_of(timers_.begin(), timers_.end(), [](const auto& timer) { return timer->complete(kLongest); });
   }
@@ -78,7 +78,7 @@ class Timers {
   std::vector<std::unique_ptr<takt::Timer<B>>> timers_;
 };
 
-/// G2: kernels of known length, one after the other behind a gate, so that launching takes no part.
+/// G2: kernels of known duration, queued behind a gate so that launches do not matter.
 template <class B>
 void known_lengths(const std::string& id) {
   constexpr std::uint64_t kLengths[] = {10 * kMicro, 100 * kMicro, kMilli, 10 * kMilli, 100 * kMilli};
@@ -88,7 +88,7 @@ void known_lengths(const std::string& id) {
   const Stream stream;
   const Pinned<Stamp> stamps(kAll);
   const Timers<B> timers(kAll, stream);
-  spin(stream, kMicro, &stamps[0]);  // loads the kernel, for which a driver may wait until the device is idle
+  spin(stream, kMicro, &stamps[0]);  // loads the kernel; a driver may wait for an idle device to do so
   stream.finish();
   {
     Gate closed(stream);
@@ -119,11 +119,11 @@ void known_lengths(const std::string& id) {
       std::abs(slope - 1) <= 1e-4);
 }
 
-/// G3: nothing waits for the device.
+/// G3: no call waits for the device.
 template <class B>
 void no_wait(const std::string& id) {
   constexpr int kRegions = 200;
-  const Stream streams[2];  // so that the regions of each stay below what Takt lets stand in its queue
+  const Stream streams[2];  // two streams, so that each has fewer regions in its queue than Takt's limit
   const auto regions = [&](int count) {
     for (int region = 0; region < count; ++region) {
       const Stream& stream = streams[region % 2];
@@ -134,7 +134,7 @@ void no_wait(const std::string& id) {
   const auto finish = [&] {
     for (const Stream& stream : streams) { stream.finish(); }
   };
-  regions(10);  // events are made, paths are known
+  regions(10);  // creates events and paths
   finish();
   takt::complete(kLongest);
   const Spans before = spans_of(Outer);
@@ -154,7 +154,7 @@ void no_wait(const std::string& id) {
       after.timed - before.timed == kRegions && after.total_ns - before.total_ns >= kRegions * kMilli);
 }
 
-/// G4: work of another stream is not in a span.
+/// G4: a span does not include work of another stream.
 template <class B>
 void other_stream(const std::string& id) {
   const Stream ours;
@@ -172,7 +172,7 @@ void other_stream(const std::string& id) {
   other.finish();
 }
 
-/// G5: a pause in which the host is busy is in the span around it, and not in those of the kernels.
+/// G5: a pause in which the host is busy is part of the span around it, but not of the kernels' spans.
 template <class B>
 void gap(const std::string& id) {
   const Stream stream;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G10: how much longer a step takes by regions, beside what the bare events take that they cannot do without.
+// G10: slowdown of a step by regions, compared with that by the minimum of bare events.
 #include "device/gpu_check.hpp"
 
 #include <array>
@@ -10,7 +10,7 @@ namespace gpu_check {
 namespace {
 
 constexpr std::uint64_t kStep = 7'000'000;  // ns of kernels
-constexpr int kRounds = 100;                // of all three kinds
+constexpr int kRounds = 100;                // rounds of all three kinds
 constexpr takt::Key Piece{"Piece", takt::Kind::compute};
 
 enum Kind { neither, bare, regions };
@@ -30,12 +30,12 @@ void step(const Stream& stream, Events& events, int pieces, Kind kind) {
 
 std::string percent(double more) { return takt::detail::format("{:+.2f} %", 100 * more); }
 
-/// The kinds take turns, so that a GPU that warms up is the same to all.
+/// The kinds alternate, so that a GPU that warms up affects all alike.
 void compare(int pieces) {
   const Stream stream;
   Events events(512);
   std::array<std::vector<double>, 3> taken;
-  for (int round = -2; round < kRounds; ++round) {  // the first ones make events, and load the kernel
+  for (int round = -2; round < kRounds; ++round) {  // the first rounds create events and load the kernel
     for (int turn = 0; turn < 3; ++turn) {
       const Kind kind = static_cast<Kind>((turn + round + 3) % 3);
       const std::uint64_t begin = host_ns();
@@ -43,7 +43,7 @@ void compare(int pieces) {
         takt::Scope batch(takt::Batch);
         step(stream, events, pieces, kind);
       }
-      stream.finish();  // more records than one step has must not stand in the queue: they would be skipped
+      stream.finish();  // the queue must not hold more records than one step has: they would be skipped
       if (round >= 0) { taken[kind].push_back(static_cast<double>(host_ns() - begin)); }
     }
   }

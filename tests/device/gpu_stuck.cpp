@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A stream that stands still. G11: a region on it holds nobody up. G13: how much its queue takes before the driver
-// holds up
-// whoever records, and all of it that Takt uses.
+// A blocked stream. G11: a region on it does not block any thread. G13: the capacity of its queue before the driver
+// blocks the recording thread; Takt must use all of it.
 #include "device/gpu_check.hpp"
 
 #include <array>
@@ -16,15 +15,15 @@
 namespace gpu_check {
 namespace {
 
-constexpr int kStuck = 3000;        // regions: more than may wait for a stream
-constexpr std::size_t kMax = 6000;  // records: more than any queue is known to take
+constexpr int kStuck = 3000;        // regions: more than may be pending on a stream
+constexpr std::size_t kMax = 6000;  // records: more than the capacity of any known queue
 constexpr std::size_t kFew = 256;
 constexpr double kHeldNs = 100e6;
 constexpr takt::Key Stuck{"Stuck", takt::Kind::compute};
 constexpr takt::Key StuckForAll{"StuckForAll", takt::Kind::compute};
 constexpr takt::Key Deep{"Deep", takt::Kind::compute};
 
-/// The regions of a key that have no span since there was no place for one.
+/// Returns the number of regions of a key without a span because there was no space.
 std::uint64_t skipped(const takt::Key& key) {
   std::uint64_t count = 0;
   for (const takt::Loss& loss : takt::snapshot().losses) {
@@ -33,10 +32,10 @@ std::uint64_t skipped(const takt::Key& key) {
   return count;
 }
 
-/// What each of many regions takes on a stream that stands still, in ns; of all threads together.
+/// Returns the duration of each of many regions on a blocked stream, in ns, over all threads.
 std::vector<double> regions_on_stuck(const takt::Key& key, int threads) {
   const Stream stream;
-  { takt::Scope s(takt::Other, static_cast<cudaStream_t>(stream)); }  // the stream is known
+  { takt::Scope s(takt::Other, static_cast<cudaStream_t>(stream)); }  // makes the stream known
   stream.finish();
   std::vector<double> taken;
   {
@@ -57,7 +56,7 @@ std::vector<double> regions_on_stuck(const takt::Key& key, int threads) {
   return taken;
 }
 
-/// Opens a gate as soon as nobody passes any more, for a second.
+/// Opens a gate when no thread has made progress for a second.
 class Opener {
  public:
   explicit Opener(Gate& gate) : thread_([this, &gate] { run(gate); }) {}
@@ -89,7 +88,7 @@ class Opener {
   std::thread thread_;
 };
 
-/// Another thread that asks about an event that has finished, on another stream; what its slowest question took, in ns.
+/// A thread that queries a finished event on another stream and keeps the duration of its slowest query, in ns.
 class Asker {
  public:
   Asker() {
@@ -119,7 +118,7 @@ class Asker {
   std::thread thread_;
 };
 
-/// What each of many records takes on a stream that stands still, until one is held; that one is the last.
+/// Returns the duration of each of many records on a blocked stream, up to and including the first that blocks.
 std::vector<double> records_on_stuck(std::vector<cudaEvent_t>& events) {
   const Stream stream;
   std::vector<double> taken;

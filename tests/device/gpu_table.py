@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of the checks on a GPU: its rows, as text and as a page. Python 3.8 and its library are enough."""
+"""The table of the checks on a GPU: its rows, as text and as a page. Needs only Python 3.8 and its standard library."""
 
 import os
 
@@ -8,17 +8,17 @@ COLUMNS = ("check", "what", "expected", "measured", "verdict")
 
 
 def row(check, what, expected, measured, right):
-    """`right` may be None: nothing is expected."""
+    """`right` may be None: for information only."""
     return (check, what, expected, measured, "info" if right is None else "pass" if right else "fail")
 
 
 def left_out(check, what, why):
-    """A row of what could not be asked here, with the reason."""
+    """Returns a row for a check that cannot run here, with the reason."""
     return (check, what, "", why, "skip")
 
 
 def rows_in(printed):
-    """The rows that a program printed: five fields a line, with tabs between."""
+    """Returns the rows that a program printed: five tab-separated fields per line."""
     return [tuple(line.split("\t")) for line in printed.splitlines() if line.count("\t") == len(COLUMNS) - 1]
 
 
@@ -48,7 +48,7 @@ def page(about, rows, missing):
 
 
 def write(path, text):
-    """In one go: whoever reads it finds the whole of an older one, or of this one."""
+    """Replaces the file atomically: a reader finds the complete old version or the complete new one."""
     beside = path.with_name(path.name + ".new")
     beside.write_text(text, encoding="utf-8")
     os.replace(beside, path)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions on several threads. G9: their rate, beside that of bare records. G14: threads that have no context of the
+// Regions on several threads. G9: their rate compared with that of bare records. G14: threads without a context of the
 // device.
 #include "cuda_api.hpp"
 #include "device/gpu_check.hpp"
@@ -15,7 +15,7 @@ namespace gpu_check {
 namespace {
 
 constexpr int kThreads = 8;
-constexpr int kStreams = 8;  // of a thread
+constexpr int kStreams = 8;  // per thread
 constexpr takt::Key OnThreads{"OnThreads", takt::Kind::compute};
 constexpr takt::Key NoContext{"NoContext", takt::Kind::compute};
 
@@ -26,7 +26,7 @@ void on_threads(Run run) {
   for (std::thread& thread : threads) { thread.join(); }
 }
 
-/// A second, of all threads together; `make_each` gives each thread what it does with a stream.
+/// Returns the rate per second over all threads; `make_each` returns each thread's action on a stream.
 template <class MakeEach>
 double rate(int count, MakeEach make_each) {
   const std::uint64_t begin = host_ns();
@@ -73,7 +73,7 @@ void threads(int regions) {
 }
 
 void no_context() {
-  constexpr int kRegions = 100;  // of a thread
+  constexpr int kRegions = 100;  // per thread
   const Stream stream;
   std::atomic<int> with_context{0};
   on_threads([&] {

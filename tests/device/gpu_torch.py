@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""G18: regions on the streams of a torch that is installed on this machine: gpu_torch.py <libgpu_regions.so>
+"""G18: regions on streams of an installed torch: gpu_torch.py <libgpu_regions.so>
 
-Where there is no torch, or it has no GPU, a row says so. Python 3.8 and its library are enough."""
+Prints a row that says so if there is no torch or it has no GPU. Needs only Python 3.8 and its standard library."""
 
 import ctypes
 import sys
@@ -14,10 +14,10 @@ REGIONS = 200  # in each of the groups below
 
 
 def load_torch():
-    """(the module, None), or (None, why not)."""
+    """Returns (the module, None), or (None, reason)."""
     try:
         import torch
-    except Exception as error:  # one that is installed but broken may raise anything
+    except Exception as error:  # a broken installation may raise anything
         return None, f"torch cannot be imported: {type(error).__name__}"
     return (torch, None) if torch.cuda.is_available() else (None, "torch is there, and finds no GPU")
 
@@ -30,7 +30,7 @@ class Regions:
         self.library.regions_us.restype = ctypes.c_double
 
     def around(self, torch, work):
-        """As a program does it: on the stream that is torch's current one."""
+        """Runs regions as a program does: on torch's current stream."""
         self.library.regions_begin(torch.cuda.current_stream().cuda_stream)
         work()
         self.library.regions_end()
@@ -54,14 +54,14 @@ def on_thread(torch, regions, work):
     def run():
         on_side_stream(torch, regions, work)
         torch.cuda.synchronize()
-        regions.library.regions_timed()  # takes in its own: Python joins a thread before it has ended
+        regions.library.regions_timed()  # collects the thread's own spans: Python joins a thread before it has ended
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
 
 
 def captured(torch, regions, work):
-    """A graph with a region in it, which has no span, and regions around its replays."""
+    """A graph that contains a region, which has no span, and regions around its replays."""
     side = torch.cuda.Stream()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=side):

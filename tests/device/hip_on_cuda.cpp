@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libamdhip64 that calls libcuda.so.1: with it the HIP backend's own code times streams of an NVIDIA GPU. A stream
-// or an event
-// of HIP is CUDA's own handle here. The last error is kept as by HIP 7 (errors only, and "not ready" is none), or with
-// HIP_ON_CUDA=6 as by those before (every call sets it, also one that succeeds).
+// A libamdhip64 that calls libcuda.so.1, so that the HIP backend's own code times streams of an NVIDIA GPU. A HIP
+// stream or event is CUDA's own handle here. The last error behaves as in HIP 7 (set only on errors; "not ready" is not
+// an error) or, with HIP_ON_CUDA=6, as in earlier versions (set by every call, including successful ones).
 //
-// Compiled a second time with HIP_HEADER, beside AMD's header: a function that is not as declared there does not
-// compile.
+// Compiled a second time with HIP_HEADER and AMD's header, to check that every function matches its declaration there.
 #include "hip_on_cuda.hpp"
 #include "base/driver_library.hpp"
 
@@ -38,11 +36,11 @@ constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
 constexpr int kContextIsDestroyed = 709;
 constexpr int kUnknown = 999;
-// What both call by the same number; HIP knows no others.
+// Errors with the same number in both; HIP knows no others.
 constexpr int kShared[] = {0,   1,   2,   3,   4,   5,   100, 101, 200, 201, 214, 217, 301, 304,
                            400, 401, 500, 600, 700, 701, 702, 704, 705, 708, 709, 710, 712, 713,
                            719, 720, 801, 900, 901, 902, 903, 904, 905, 906, 907, 908, 910, 999};
-constexpr unsigned kCudaFlags = 0x7;  // the others say what becomes visible to whom
+constexpr unsigned kCudaFlags = 0x7;  // the other flags are about memory visibility
 
 const CudaForHip* load() {
   static constexpr const char* kNames[] = {"libcuda.so.1"};
@@ -82,14 +80,14 @@ hipError_t set(int error) {
   return static_cast<hipError_t>(known);
 }
 
-/// Without a driver every call fails as HIP's do without a device.
+/// Without a driver every call fails as HIP's calls do without a device.
 template <class Call>
 hipError_t forward(Call call) {
   return set(cuda() == nullptr ? kInvalidDevice : call(*cuda()));
 }
 
 CUevent_st* cuda_event(hipEvent_t event) { return reinterpret_cast<CUevent_st*>(event); }
-/// HIP's null stream is CUDA's legacy one; that of the thread has the same number.
+/// HIP's null stream is CUDA's legacy one; the per-thread stream has the same number in both.
 CUstream_st* cuda_stream(hipStream_t stream) {
   return reinterpret_cast<CUstream_st*>(stream == nullptr ? std::uintptr_t{1}
                                                           : reinterpret_cast<std::uintptr_t>(stream));
@@ -117,7 +115,7 @@ int hipGetStreamDeviceId(hipStream_t stream) {
   CUctx_st* context = nullptr;
   if (cuda() == nullptr) { return -1; }
   const int unknown = cuda()->stream_context(cuda_stream(stream), &context);
-  if (unknown >= kIllegalAddress && unknown != kContextIsDestroyed) { return 0; }  // HIP keeps books of its own
+  if (unknown >= kIllegalAddress && unknown != kContextIsDestroyed) { return 0; }  // HIP does its own bookkeeping
   if (unknown != 0 || cuda()->context_push(context) != 0) { return -1; }
   int device = -1;
   const int error = cuda()->context_device(&device);

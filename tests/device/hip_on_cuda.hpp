@@ -8,7 +8,7 @@ struct CUstream_st;
 
 namespace takt_test {
 
-/// The functions of libcuda.so.1 that hip_on_cuda.cpp calls; cuda_prototypes.cpp proves them. Enumerations and devices
+/// The functions of libcuda.so.1 that hip_on_cuda.cpp calls; cuda_prototypes.cpp checks them. Enumerations and devices
 /// are int.
 struct CudaForHip {
   int (*device_count)(int* count) = nullptr;

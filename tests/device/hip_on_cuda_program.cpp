@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program that times regions on HIP streams by a libamdhip64 which is CUDA underneath (hip_on_cuda.cpp), whose
-// driver is the
-// fake one. What it prints has to be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
+// Times regions on HIP streams with a libamdhip64 on top of CUDA (hip_on_cuda.cpp), whose driver is the fake one. Its
+// output must be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
 #include <takt/backends/hip.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -74,7 +73,7 @@ void times(const Application& hip) {
   hip.work(null_stream, 7000);
 }
 
-/// Errors of the application's own, between regions whose spans are looked for and found not ready.
+/// The application's own errors, between regions whose spans are polled and not ready.
 void errors(const Application& hip) {
   ihipStream_t* const stream = hip.stream();
   for (int step = 0; step < 3000; ++step) {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program that times regions on HIP streams and looks at HIP's last error in between. What it prints has to be the
-// same with
-// Takt and without (TAKT_DISABLE=1). device_test.py runs it, on a library without a device and on fake ones.
+// Times regions on HIP streams and checks HIP's last error in between. Its output must be the same with Takt and
+// without (TAKT_DISABLE=1). device_test.py runs it, on a library without a device and on fake ones.
 #include <takt/backends/hip.hpp>
 #include <takt/graph.hpp>
 #include <takt/session.hpp>
@@ -49,13 +48,13 @@ void no_device() {
   std::printf("last %d\n", last());
 }
 
-/// No use of HIP by the application before Takt's.
+/// The application does not use HIP before Takt does.
 void unused() {
   ihipStream_t* const stream = nullptr;
   for (int step = 0; step < 100; ++step) { takt::Scope s(takt::Forward, stream); }
 }
 
-/// 20 000 things that an application does, among them errors, and looks at the last one of them.
+/// The application makes 20 000 calls, some of them errors, and checks the last error after some.
 void errors() {
   int (*const last)() = runtime_function<int()>("hipGetLastError");
   int (*const peek)() = runtime_function<int()>("hipPeekAtLastError");
@@ -112,7 +111,7 @@ void legacy() {
   takt::complete(std::chrono::milliseconds(0));
 }
 
-/// The end of the program with spans pending.
+/// The program ends with spans pending.
 void pending() {
   int (*const create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
   ihipStream_t* stream = nullptr;
@@ -122,7 +121,7 @@ void pending() {
   std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
 }
 
-/// A child of a process that used HIP must not.
+/// The child of a process that used HIP, which must not use it.
 void child() {
   int (*const create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
   long (*const calls)() = runtime_function<long()>("fake_calls");
@@ -165,7 +164,7 @@ void graph() {
   std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
 }
 
-/// The application's own use of the fake runtime.
+/// The application's own calls of the fake runtime.
 struct Application {
   int (*create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
   int (*destroy)(ihipStream_t*) = runtime_function<int(ihipStream_t*)>("hipStreamDestroy");
@@ -189,7 +188,7 @@ struct Application {
   }
 };
 
-/// Regions, and then a capture on their stream, while this thread and another one look for results.
+/// Regions, and then a capture on their stream, while this thread and another one poll for results.
 void capture_after() {
   const Application hip;
   ihipStream_t* const stream = hip.stream();
@@ -212,7 +211,7 @@ void capture_after() {
   std::printf("misuses %d\n", hip.misuses());
 }
 
-/// Streams that are destroyed with spans pending, and one that comes back at the same address.
+/// Streams destroyed with spans pending, and a new one at the same address.
 void destroy() {
   const Application hip;
   ihipStream_t* const stream = hip.stream();
@@ -231,7 +230,7 @@ void destroy() {
   std::printf("misuses %d\n", hip.misuses());
 }
 
-/// Threads with regions on their own default streams, which end with them.
+/// Threads with regions on their own default streams, which end with the threads.
 void per_thread() {
   const Application hip;
   auto* const own = reinterpret_cast<ihipStream_t*>(std::uintptr_t{2});
@@ -253,7 +252,7 @@ void per_thread() {
 
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
-  // With a sanitizer a child of one with threads may hang.
+  // With a sanitizer, the child of a multi-threaded process may hang.
   takt::SessionOptions options = takt::SessionOptions::from_env();
   options.background = options.background && !(takt_test::kSanitized && what == "child");
   takt::Session session("device", options);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Proves, by being compiled, that Takt's table of the HIP runtime is as in AMD's header.
+// Checks at compile time that Takt's table of the HIP runtime matches AMD's header.
 #include "device/same_prototype.hpp"
 #include "hip_api.hpp"
 
@@ -27,7 +27,7 @@ static_assert(same_prototype(&HipRuntime::event_query, &hipEventQuery));
 static_assert(same_prototype(&HipRuntime::event_elapsed, &hipEventElapsedTime));
 static_assert(same_prototype(&HipRuntime::event_synchronize, &hipEventSynchronize));
 
-// Numbers that src/hip_api.cpp goes by.
+// Constants that src/hip_api.cpp relies on.
 static_assert(hipStreamCaptureModeRelaxed == 2 && hipStreamCaptureStatusNone == 0);
 static_assert(hipEventReleaseToDevice == 0x40000000 && hipEventDefault == 0);
 static_assert(hipSuccess == 0 && hipErrorInvalidValue == 1 && hipErrorNotInitialized == 3);

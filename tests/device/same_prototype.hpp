@@ -6,7 +6,7 @@
 
 namespace takt_test {
 
-/// A type as it is passed to a function: an enumeration of the size of an int is one.
+/// A type as passed to a function: an enumeration of the size of int counts as int.
 template <class T, class = void>
 struct Passed {
   using Type = T;
@@ -28,12 +28,12 @@ struct Prototype<Result (*)(Arguments...)> {
   using Type = typename Passed<Result>::Type (*)(typename Passed<Arguments>::Type...);
 };
 
-/// Whether a member of a table of Takt's and a vendor's function can stand for each other.
+/// True if a member of Takt's table and a vendor's function are interchangeable.
 template <class Table, class Ours, class Vendors>
 constexpr bool same_prototype(Ours Table::*, Vendors) noexcept {
   return std::is_same_v<Ours, typename Prototype<Vendors>::Type>;
 }
-/// The same of what is looked up when it is first asked for.
+/// The same for functions that are looked up at first use.
 template <class Ours, class Vendors>
 constexpr bool same_prototype(Ours* (*)() noexcept, Vendors) noexcept {
   return std::is_same_v<Ours*, typename Prototype<Vendors>::Type>;

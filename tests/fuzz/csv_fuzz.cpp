@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Any bytes as a file of predictions. Builds with libFuzzer, or with standalone_main.cpp.
+// Parses any bytes as a file of predictions. Builds with libFuzzer or with standalone_main.cpp.
 #include <takt/error.hpp>
 
 #include "measure/predictions.hpp"
@@ -24,7 +24,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// An error is one line, and bounded.
+/// Checks that an error is one line of bounded length.
 void check_error(const std::string& what) {
   require(what.size() < 1000, "an error is bounded");
   for (const char each : what) {

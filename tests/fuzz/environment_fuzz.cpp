@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Any bytes as the values of the variables that Takt reads and as the name of the run. The input is a list of records,
-// each
-// a byte that picks the variable and what follows up to the next newline. Builds with libFuzzer, or with
+// Uses any bytes as the values of Takt's environment variables and as the run's name. The input is a list of records: a
+// byte that selects the variable, and its value up to the next newline. Builds with libFuzzer or with
 // standalone_main.cpp.
 #include "base/environment.hpp"
 #include "base/report_error.hpp"

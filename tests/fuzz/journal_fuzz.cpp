@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Any bytes as the segments of a journal. The input is a list of records, each a byte that says what to make of what
-// follows
-// up to the next newline: bytes as they are, an undamaged frame with them as its payload, a header, a real journal cut
-// off
-// or with bytes changed, the next segment. Builds with libFuzzer, or with standalone_main.cpp.
+// Uses any bytes as the segments of a journal. The input is a list of records: a byte that selects the use of the data
+// up to the next newline. Uses are: raw bytes, an intact frame with the data as its payload, a header, a real journal
+// cut off or with bytes changed, the next segment. Builds with libFuzzer or with standalone_main.cpp.
 #include "journal/journal_reader.hpp"
 #include "journal/journal_writer.hpp"
 
@@ -33,7 +31,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Every index leads somewhere, and walking up the tree comes to an end.
+/// Checks that every index is valid and that walking up the tree ends.
 void check(const Snapshot& snapshot) {
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const std::uint32_t parent = snapshot.paths[path].parent;
@@ -69,7 +67,7 @@ std::string framed(std::uint16_t type, std::uint64_t sequence, std::string_view 
   return frames.bytes();
 }
 
-/// What one record adds to the current segment.
+/// Returns the bytes that one record adds to the current segment.
 std::string made_of(unsigned char what, std::string_view rest) {
   static const std::string real = real_journal();
   const std::size_t number = rest.empty() ? 0 : static_cast<unsigned char>(rest.front());

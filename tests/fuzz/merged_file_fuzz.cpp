@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Any bytes as a merged file. The input is a list of records, each a byte that says what to make of what follows up to
-// the
-// next newline: an entry of some name; a header with bytes changed; an extended header of these words; bytes as they
-// are;
-// the file cut off. Builds with libFuzzer, or with standalone_main.cpp.
+// Uses any bytes as a merged file. The input is a list of records: a byte that selects the use of the data up to the
+// next newline. Uses are: an entry with a name, a header with bytes changed, an extended header with this data, raw
+// bytes, the file cut off. Builds with libFuzzer or with standalone_main.cpp.
 #include "cli/journal_peek.hpp"
 #include "cli/merged_file.hpp"
 #include "cli/tar.hpp"
@@ -42,7 +40,7 @@ std::string padded_to_blocks(std::string_view text) {
   return padded;
 }
 
-/// With the checksum that it has to have.
+/// Writes the correct checksum.
 void seal(std::string& header) {
   header.replace(148, 8, 8, ' ');
   std::uint32_t sum = 0;
@@ -52,16 +50,16 @@ void seal(std::string& header) {
   header.replace(148, 7, std::string(text, 7));
 }
 
-/// As a name of a file, and of none.
+/// Returns a valid or invalid file name.
 std::string odd_name(unsigned char what, std::string_view rest) {
   static constexpr const char* kNames[] = {"", ".", "..", "/", "../..", "journal-00000.tjl", "journal-00001.tjl"};
   return what % 8 == 7 ? std::string(rest) : kNames[what % 8];
 }
 
-/// What one record adds to the file.
+/// Returns the bytes that one record adds to the file.
 std::string made_of(unsigned char what, std::string_view rest) {
   const std::size_t number = rest.empty() ? 0 : static_cast<unsigned char>(rest.front());
-  if (what < 60) {  // a name that may be good
+  if (what < 60) {  // a name that may be valid
     const std::string name = "run/rank-" + std::to_string(what % 3) + "/" + odd_name(what, rest.substr(0, number));
     return tar_header({name, TarEntry::kFile, rest.size(), static_cast<std::int64_t>(number)}) + padded_to_blocks(rest);
   }
@@ -70,7 +68,7 @@ std::string made_of(unsigned char what, std::string_view rest) {
     return tar_header({std::string(rest), type, number, static_cast<std::int64_t>(number) << 50U});
   }
   std::string header = tar_header({"run/rank-0/journal-00000.tjl", TarEntry::kFile, rest.size(), 0});
-  if (what < 170) {  // a field of the header as it is here, sealed or not
+  if (what < 170) {  // changes a field of the header, with or without a correct checksum
     const std::size_t at = std::size_t{what} * 97 % (kTarBlock - 1);
     const std::string_view part = rest.substr(0, kTarBlock - at);
     header.replace(at, part.size(), part);

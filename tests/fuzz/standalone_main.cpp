@@ -5,9 +5,8 @@
 //
 //     environment_fuzz [--runs <N>] [--seed <S>|random] [<file>...]
 //
-// replays the files, or without any runs N inputs made from the seed (1), which it prints. Input number i has the seed
-// S + i, so
-// that the one that failed is run alone by --runs 1 --seed <the last one printed>.
+// Replays the files, or without files runs N inputs made from the seed (default 1), which it prints. Input i has the
+// seed S + i, so a failing input can be run alone with --runs 1 --seed <the last one printed>.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -27,13 +26,13 @@ extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*call
 
 namespace {
 
-char g_now[64] = "";  // what runs now, ready to be written by a signal handler
+char g_now[64] = "";  // description of the current input, for use in a signal handler
 
 void report_what_ran() { [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, g_now, std::strlen(g_now)); }
 
 extern "C" void report_and_die(int number) {
   report_what_ran();
-  ::raise(number);  // SA_RESETHAND: the second one ends the program as it would have
+  ::raise(number);  // SA_RESETHAND: the second signal ends the program as usual
 }
 
 void install_handlers() {
@@ -46,7 +45,7 @@ void install_handlers() {
   if (__sanitizer_set_death_callback != nullptr) { __sanitizer_set_death_callback(report_what_ran); }
 }
 
-/// Bytes of which half are such as parsers care about, in records that now and then are long.
+/// Returns bytes, half of them special to parsers, in records that are occasionally long.
 std::string make_input(std::uint64_t seed) {
   static constexpr char kTelling[] = "0123456789-+.,:;=/\\'\"<>{}[]()%$ \n\n\n\t\r\0\x1b\x7f\xff\xc3\x28naif";
   std::mt19937_64 random(seed);
@@ -60,7 +59,7 @@ std::string make_input(std::uint64_t seed) {
 }
 
 void run(const std::string& input) {
-  // An exact-size copy: a sanitizer sees a read behind its end.
+  // An exact-size copy lets a sanitizer detect reads past the end.
   const std::vector<std::uint8_t> bytes(input.begin(), input.end());
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
 }

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles each public header as a translation unit of its own, twice included, with hostile macros defined; with --together
-all of them in one unit, from the first to the last and back.
+"""Compiles each public header as its own translation unit, included twice, with hostile macros defined; with --together
+all of them in one unit, in order and in reverse.
 
-A header that does not include what it needs fails alone, in whichever standard. Text that another standard or compiler does
-not take fails in one unit as well, and that is read in seconds."""
+A header with a missing include fails alone in every standard, so one standard is enough for that. Code that another
+standard or compiler rejects also fails in one unit, which takes only seconds."""
 
 import argparse
 import pathlib
@@ -13,12 +13,12 @@ import sys
 import tempfile
 
 INCLUDE_DIRS = ("include", "backends/include", "exporters/include")
-# What a training file includes has to work without exceptions and run-time type information.
+# Headers that training files include must work without exceptions and RTTI.
 TIMING = ("takt/takt.hpp", "takt/timer.hpp", "takt/scope.hpp", "takt/key.hpp", "takt/summary.hpp", "takt/stream.hpp",
           "takt/graph.hpp")
 TIMING_DIRS = ("takt/backends/", "takt/detail/")
 NEEDS_EXCEPTIONS = "takt/detail/torch_"  # as libtorch does
-# With a libtorch, which the hostile macros would break: tests/torch compiles them.
+# These need libtorch, which the hostile macros would break: tests/torch compiles them.
 TORCH = ("takt/torch.hpp", "takt/detail/torch_observer.hpp")
 # Macros of <complex.h>, <rpcndr.h>, <termios.h> and <sys/sysmacros.h>.
 HOSTILE = "#define I 42\n#define small char\n#define B0 0\n#define major(x) x\n#define minor(x) x\n"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each macro of a public header begins with TAKT_. macros.py <root>."""
+"""Checks that each macro of a public header starts with TAKT_. usage: macros.py <root>"""
 
 import pathlib
 import re

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Has another compiler read every source of a build, by the commands of that build: syntax.py <compiler> <compile_commands.json>."""
+"""Checks every source of a build with another compiler, using the build's commands: syntax.py <compiler>
+<compile_commands.json>."""
 
 import concurrent.futures
 import json
@@ -12,15 +13,16 @@ import sys
 
 
 def command_of(entry, compiler):
-    """The entry's command, for that compiler, and without a result."""
+    """Returns the entry's command for that compiler, without an output file."""
     words = shlex.split(entry["command"])
-    words = words[next(at for at, word in enumerate(words) if word.startswith("-")):]  # behind ccache and the other compiler
-    # clang++ knows neither this warning nor g++'s parameters.
+    # after ccache and the other compiler
+    words = words[next(at for at, word in enumerate(words) if word.startswith("-")):]
+    # clang++ supports neither this warning nor g++'s parameters.
     words = [word for word in words if word != "-Wno-subobject-linkage" and not word.startswith("--param=")]
     if "clang" not in compiler:
         words.append("-Wno-subobject-linkage")
     result = words.index("-o")
-    # The build's compiler may take C++17 by default, without an option that says so.
+    # The build's compiler may use C++17 by default, without an option.
     return [compiler, "-std=c++17", *words[:result], *words[result + 2:], "-fsyntax-only", "-Werror"]
 
 

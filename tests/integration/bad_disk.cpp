@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Preloaded, it is a bad disk, as BAD_DISK says. Each call that went wrong leaves a byte in the file that
-// BAD_DISK_SIGN names.
-//   count   nothing goes wrong: each write() to a journal leaves a byte
-//   hang    never confirms anything: fdatasync() does not come back
-//   sync    does not confirm: the first fdatasync() fails with EIO, those after it do not
+// Preloaded, it fakes a bad disk as selected by BAD_DISK. Each failed call appends a byte to the file BAD_DISK_SIGN.
+//   count   no failure: each write() to a journal appends a byte
+//   hang    fdatasync() never returns
+//   sync    the first fdatasync() fails with EIO, later ones succeed
 //   write   the third write() to a journal fails with EIO
-//   full    has no room (ENOSPC) for the third write() to a journal and those after it, until 40 were refused
-//   half    the third write() to a journal ends half way, and the next fails with EIO; nor can the half be cut off
+//   full    the third write() to a journal and later ones fail with ENOSPC, 40 times in total
+//   half    the third write() to a journal is partial, the next fails with EIO, and truncating the file fails, too
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -33,7 +32,7 @@ ssize_t real_write(int file, const void* bytes, std::size_t count) {
   return real(file, bytes, count);
 }
 
-/// Returns false where that cannot be done; then nothing goes wrong, and the test notices.
+/// Appends a byte to BAD_DISK_SIGN. Returns false if it cannot; then the disk works, which the test detects.
 bool leave_sign() {
   const char* const name = std::getenv("BAD_DISK_SIGN");
   const int file = name == nullptr ? -1 : ::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A bad disk holds up neither steps, nor what is written to it, nor the end of a program, and what it did not take is told."""
+"""A bad disk blocks neither steps nor other files nor the end of a program, and dropped data is reported."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ import tracking
 
 COMMAND = os.environ.get("COMMAND")
 PRELOADED = os.environ["PRELOADED"]
-PERIOD = 14  # a type of frames
+PERIOD = 14  # frame type
 
 
 class BadDisk(rig.Case):
@@ -33,12 +33,12 @@ class BadDisk(rig.Case):
         started.process.stdin.write("go\n")
         started.process.stdin.flush()
 
-    def test_one_write_a_period_whatever_is_in_it(self):
+    def test_one_write_per_period_whatever_its_contents(self):
         self.run_program("by-hand", *["steps", 50, "poll"] * 20, "close", **self.disk("count"))
         self.assertEqual(self.rows_in_journal(), 1000)
-        self.assertEqual((self.calls(), len(self.frames(PERIOD))), (22, 22))  # the beginning and the end are one each, too
+        self.assertEqual((self.calls(), len(self.frames(PERIOD))), (22, 22))  # the start and the end count as one each
 
-    def test_one_write_a_period_of_the_journals_own_thread(self):
+    def test_the_journals_thread_makes_one_write_per_period(self):
         started = self.start("steps", 50, "wait", "steps", 50, "close", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10,
                              **self.disk("count"))
         self.assertTrue(rig.wait_until(lambda: self.calls() > 10))
@@ -46,11 +46,12 @@ class BadDisk(rig.Case):
         self.assertEqual(self.rows_in_journal(), 100)
         self.assertEqual(self.calls(), len(self.frames(PERIOD)))
 
-    def test_steps_and_the_journal_go_on_while_the_disk_hangs(self):
+    def test_steps_and_the_journal_continue_while_the_disk_hangs(self):
         started = self.start("steps", 3, "wait", "steps", 5, "wait", "close", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10,
                              **self.disk("hang"))
         self.assertEqual(started.process.stdout.readline(), "ready\n")
-        self.assertTrue(rig.wait_until(lambda: self.calls() == 1), "the journal was not synced")  # every ten seconds
+        # synced every ten seconds
+        self.assertTrue(rig.wait_until(lambda: self.calls() == 1), "the journal was not synced")
         self.assertEqual(self.rows_in_journal(), 3)
         self.go_on(started)
         self.assertEqual(started.process.stdout.readline(), "ready\n")
@@ -58,7 +59,7 @@ class BadDisk(rig.Case):
         ended = started.end(60, "go\n")
         self.assertEqual((ended.status, ended.err), (0, ""))
         self.assertIn("closed 1", ended.out)
-        self.assertEqual(self.calls(), 1)  # nobody waits twice
+        self.assertEqual(self.calls(), 1)  # only one thread waits
         self.assertTrue(self.summary()["finished"])
         self.assertEqual(len(self.steps()), 16)
 
@@ -74,7 +75,7 @@ class BadDisk(rig.Case):
         return len(list(self.directory().glob("journal-*.tjl")))
 
     def check_journal(self, losses):
-        """All that was recorded can be read, with these losses declared."""
+        """Checks that all recorded data is readable, with these dropped counts."""
         report = json.loads(self.takt("report", "--json", self.directory()))
         summary = report["runs"][0]["summary"]
         self.assertTrue(summary["finished"])
@@ -88,11 +89,11 @@ class BadDisk(rig.Case):
                               env=rig.environment()).stdout
 
     @unittest.skipIf(COMMAND is None, "the command takt is not built")
-    def test_what_the_disk_does_not_confirm_is_in_a_new_segment_and_counted(self):
+    def test_unconfirmed_data_is_in_a_new_segment_and_counted(self):
         started = self.start("steps", 3, "wait", "steps", 5, "close", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10,
                              **self.disk("sync"))
         self.assertEqual(started.process.stdout.readline(), "ready\n")
-        self.assertTrue(rig.wait_until(lambda: self.segments() == 2), "no new segment")  # it is synced every ten seconds
+        self.assertTrue(rig.wait_until(lambda: self.segments() == 2), "no new segment")  # synced every ten seconds
         self.assertEqual(self.calls(), 1)
         ended = started.end(60, "go\n")
         self.assertEqual(ended.status, 0)
@@ -105,25 +106,25 @@ class BadDisk(rig.Case):
         self.assertIn("lost: declared: 1 x not_confirmed (journal)", check.stdout)
 
     @unittest.skipIf(COMMAND is None, "the command takt is not built")
-    def test_a_write_that_fails_is_made_again_in_a_new_segment(self):
+    def test_a_failed_write_is_repeated_in_a_new_segment(self):
         for mode, faults in (("write", 1), ("half", 2)):
             with self.subTest(mode):
                 self.runs = self.scratch / mode
                 self.sign = self.scratch / f"sign-{mode}"
                 ended = self.run_program("by-hand", "steps", 3, "poll", "steps", 5, "poll", "close", **self.disk(mode))
                 self.assertIn("closed 1", ended.out)
-                self.assertEqual(ended.err, "")  # it is worth a word when it stays so
+                self.assertEqual(ended.err, "")  # a warning appears only if the problem lasts
                 self.assertEqual(self.calls(), faults)
                 self.assertEqual(self.segments(), 2)
                 self.check_journal([])
 
     def run_on_full_disk(self, steps):
-        """So many between any two of the 40 writes for which there is no room."""
+        """Runs a program that makes this many steps before each of the 40 writes that fail."""
         words = ["steps", steps, "poll"] * 40
         ended = self.run_program("by-hand", "steps", 3, "poll", *words, "steps", 5, "poll", "close", **self.disk("full"))
         self.assertIn("closed 1", ended.out)
         self.assertEqual(self.calls(), 40)
-        self.assertEqual(self.segments(), 2)  # nothing is left of those that failed
+        self.assertEqual(self.segments(), 2)  # nothing is left of the failed segments
         self.assertIn(": No space left on device", ended.err)
         report = json.loads(self.takt("report", "--json", self.directory()))["runs"][0]
         self.assertTrue(report["summary"]["finished"])
@@ -133,14 +134,14 @@ class BadDisk(rig.Case):
         return ended, report["summary"], made, [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
 
     @unittest.skipIf(COMMAND is None, "the command takt is not built")
-    def test_a_full_disk_is_told_once_and_costs_nothing_when_there_is_room_again(self):
+    def test_a_full_disk_is_reported_once_and_drops_nothing_if_space_returns(self):
         ended, summary, made, numbers = self.run_on_full_disk(2)
         self.assertRegex(ended.err, "^takt: cannot write .*: No space left on device.*\n$")
         self.assertEqual(numbers, list(range(made)))
         self.assertEqual(summary["losses"], [])
 
     @unittest.skipIf(COMMAND is None, "the command takt is not built")
-    def test_rows_that_wait_for_room_in_vain_are_counted(self):
+    def test_rows_dropped_for_lack_of_space_are_counted(self):
         ended, summary, made, numbers = self.run_on_full_disk(2000)
         self.assertIn("its oldest rows are dropped", ended.err)
         lost = made - len(numbers)
@@ -153,7 +154,7 @@ class BadDisk(rig.Case):
             self.check_told_by_sync(lost)
 
     def check_told_by_sync(self, lost):
-        """Each time, as it cannot be delivered any more."""
+        """Checks that every sync reports it, because the data cannot be delivered any more."""
         server = tracking.TrackingServer()
         self.addCleanup(server.stop)
         for _ in range(2):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that do not fit together, are damaged, or died: each is named, and the rest is reported."""
+"""Ranks that do not match, are damaged or died are named, and the others are reported."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class BadJob(rig.Case):
         [directory] = self.runs.glob(f"command-{run_id}/rank-{number}-*")
         return directory
 
-    def test_a_rank_of_another_run_is_reported_by_itself(self):
+    def test_a_rank_of_another_run_is_reported_separately(self):
         for number in (0, 1):
             self.rank(number)
         other = self.rank(2, run_id="other")
@@ -42,7 +42,7 @@ class BadJob(rig.Case):
         self.assertIn("1 of 3 ranks are not in this report: 2\n", out)
         self.assertIn("2 of 3 ranks are not in this report: 0, 1\n", out)
 
-    def test_every_command_tells_ranks_of_two_runs_in_one_directory_apart(self):
+    def test_every_command_distinguishes_ranks_of_two_runs_in_one_directory(self):
         for number in (0, 1):
             self.rank(number)
         other = self.rank(2, run_id="other")
@@ -64,7 +64,7 @@ class BadJob(rig.Case):
         compared = json.loads(self.takt("diff", "--json", "--reason", "a test", run, "--", self.runs / "command-third").stdout)
         self.assertEqual([each["ranks"] for each in compared["base"]], [2, 1])
 
-    def test_a_time_line_of_one_rank_tells_what_could_not_be_read_as_a_report_does(self):
+    def test_a_time_line_of_one_rank_reports_unreadable_data_like_a_report(self):
         for number in (0, 1):
             self.rank(number)
         for journal in self.rank(2).glob("journal-*.tjl"):
@@ -74,7 +74,7 @@ class BadJob(rig.Case):
         self.assertIn("no readable data in the journal in ", of_trace)
         self.assertEqual(of_trace, of_report)
 
-    def test_paths_that_not_all_ranks_have_say_how_many(self):
+    def test_paths_that_some_ranks_lack_report_how_many_have_them(self):
         for number in (0, 1):
             self.rank(number)
         self.rank(2, "stage", 0)
@@ -84,7 +84,7 @@ class BadJob(rig.Case):
         self.assertRegex(out, r"\nBatch .* 1 of 3\n")
         self.assertRegex(out, r"\nerase.* 2 of 3\n")
 
-    def test_a_journal_that_is_cut_off_anywhere_costs_its_own_rank_alone(self):
+    def test_a_truncated_journal_affects_only_its_own_rank(self):
         directory = self.rank(1)
         for number in (0, 2):
             self.rank(number)
@@ -102,7 +102,7 @@ class BadJob(rig.Case):
                 self.assertEqual(read[number]["paths"], figures[number])
             if 1 in read:
                 states.add(read[1]["state"])
-                if read[1]["state"] == "finished":  # the last bytes say only that there is nothing more
+                if read[1]["state"] == "finished":  # the last bytes only mark the end
                     self.assertEqual(read[1]["paths"], figures[1], left)
             else:
                 self.assertEqual(done.returncode, 1)
@@ -110,7 +110,7 @@ class BadJob(rig.Case):
                 self.assertEqual(run["missing_ranks"], [1])
         self.assertIn("died", states)
 
-    def test_of_64_processes_as_torchrun_starts_them_one_is_killed(self):
+    def test_one_of_64_torchrun_processes_is_killed(self):
         world, victim = 64, 17
         started = [self.start("hang", stdin=subprocess.PIPE, RANK=rank, WORLD_SIZE=world, LOCAL_RANK=rank % 8,
                               TORCHELASTIC_RUN_ID="plain", TORCHELASTIC_RESTART_COUNT=0, TAKT_RUN_ID="plain", TAKT_PERIOD_MS=100)

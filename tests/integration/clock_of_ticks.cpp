@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Preloaded, it makes hours pass in seconds: each reading of the monotonic clock is a millisecond later than the one
-// before.
+// Preloaded, it makes hours pass in seconds: each reading of the monotonic clock is 1 ms later than the one before.
 #include <atomic>
 #include <cstdint>
 

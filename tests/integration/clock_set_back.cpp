@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Preloaded, it sets the clock of the day back by an hour, once the process has read it. Each reading leaves a byte in
-// the file
-// that CLOCK_SIGN names.
+// Preloaded, it sets the real-time clock back by an hour after the process has read it. Each reading appends a byte to
+// the file CLOCK_SIGN.
 #include <atomic>
 #include <cstdlib>
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Leaves journals for the command `takt`. What it has begun it says in a log of its own, which no kill can take back.
-//   command_program endless <log>: steps until it is killed; a step is in the log before it ends
-//   command_program hang: three steps, then stays in a region until its standard input says more
-//   command_program late: steps whose device values come when a line comes in, but for the last
-//   command_program stage <number>: 60 steps of a stage of a pipeline, each of which works and waits
+// Leaves journals for the command `takt`. Logs what it has started in its own file, which survives a kill.
+//   command_program endless <log>: steps until it is killed; a step is logged before it ends
+//   command_program hang: three steps, then stays in a region until it can read from standard input
+//   command_program late: steps whose device values arrive with a line on standard input, except for the last step
+//   command_program stage <number>: 60 steps of a pipeline stage, each of which works and waits
 //   command_program faulty: 300 steps, half of each is IO, and every 50th saves; one region never ends
-//   command_program names: regions whose names no terminal should see as they are
+//   command_program names: regions whose names contain control sequences
 #include <takt/backends/manual.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -24,7 +24,7 @@
 
 namespace {
 
-/// A device that has something to say in reports.
+/// A device with warnings for reports.
 class Talkative : public takt::ManualBackend {
  public:
   static constexpr const char* name = "talkative";
@@ -78,7 +78,7 @@ void endless(takt::Session& session, const char* path) {
   }
 }
 
-/// In poll(), as ThreadSanitizer holds signals back while a thread is in read().
+/// Uses poll() because ThreadSanitizer defers signals while a thread is in read().
 void wait_for_line() {
   char last = 0;
   ssize_t got = 1;
@@ -118,7 +118,7 @@ void late() {
   device.resolve_all();
   for (int number = 0; number < 5; ++number) {
     const takt::Scope batch(takt::Batch);
-  }  // at their ends the values come in
+  }  // the values arrive when the regions end
   timed_step();
   say_and_wait("resolved");
 }

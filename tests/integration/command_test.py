@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `takt` makes sense of whatever runs have left behind."""
+"""The command `takt` handles everything that runs can leave behind."""
 
 import csv
 import errno
@@ -42,22 +42,22 @@ class Command(rig.Case):
         return started
 
     def wait_for(self, condition, what):
-        """A look at files again and again: what another process does has no other bell."""
+        """Polls files, because another process's progress cannot be waited for in any other way."""
         self.assertTrue(rig.wait_until(condition), what)
 
     def rank_of(self, report):
         self.assertEqual(len(report["ranks"]), 1)
         return report["ranks"][0]
 
-    # What a kill leaves
+    # After a kill
 
     def check_what_is_left(self, log):
         begun = struct.unpack("q", log.read_bytes())[0]
         directory = self.directory()
         if not list(directory.glob("journal-*.tjl")):
-            return 0  # killed before the first period
+            return 0  # killed before the first period ended
         if self.takt_status("report", directory) == 1:
-            return 0  # likewise, with a file that has no frame yet
+            return 0  # the same, with a file without frames
         report = self.report(directory)
         self.assertEqual(self.rank_of(report)["state"], "died")
         steps = rig.calls(report["summary"], "Batch")
@@ -66,7 +66,7 @@ class Command(rig.Case):
         rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", directory).stdout)))
         numbers = [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
         self.assertEqual(numbers, sorted(set(numbers)))
-        # In a sanitized program rows come faster than they are taken, so that some are dropped; the run has to say so.
+        # A sanitized program may record rows faster than they are collected; it must report the dropped ones.
         missing = len(set(range(numbers[-1] + 1)) - set(numbers)) if numbers else 0
         self.assertLessEqual(missing, 0 if rig.SLACK == 1 else rig.losses(report["summary"], "rows_dropped"))
         self.assertLessEqual(len(numbers), begun)
@@ -99,17 +99,17 @@ class Command(rig.Case):
         for path in sorted(self.runs.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
 
-    def test_what_stands_out_is_the_same_at_the_end_and_in_a_report(self):
+    def test_findings_are_the_same_at_the_end_and_in_a_report(self):
         self.run_program("faulty")
         live, later = self.summary(), self.report(self.runs)["summary"]
         self.assertEqual(later["findings"], live["findings"])
         self.assertEqual(later["abstentions"], live["abstentions"])
-        # On a machine that others keep busy their processors, and steps that waited for one, stand behind it, and not IO.
+        # On a busy machine the top findings are the processors and steps that waited for one, with IO after them.
         self.assertEqual((live["findings"][0]["what"], live["findings"][0]["where"]), ("never_ended", "Batch/Forward/embed"))
         self.assertGreater(len(live["findings"]), 1)
         self.assertIn('"Batch/Forward/embed" was still open when the next step or its thread ended, 1 time: not timed\n', self.takt("report", self.runs).stdout)
 
-    def test_killed_in_a_region_says_where(self):
+    def test_a_kill_in_a_region_records_the_region(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
         self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
         os.kill(started.process.pid, signal.SIGKILL)
@@ -118,7 +118,7 @@ class Command(rig.Case):
         self.assertRegex(out, r"rank 0: died in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\); last heard of at ")
         self.assertIn("so far", out)
 
-    def test_ended_by_sigterm_in_a_region_says_where(self):
+    def test_a_sigterm_in_a_region_records_the_region(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=60_000, TAKT_SIGTERM=1)
         os.kill(started.process.pid, signal.SIGTERM)
         started.process.wait(60 * rig.SLACK)  # before its input ends
@@ -141,7 +141,7 @@ class Command(rig.Case):
         return {int(row["step"]): (row["complete"], row["device_ns"])
                 for row in csv.DictReader(io.StringIO(text)) if row["path"] == "Batch/Comm" and row["calls"] != "0"}
 
-    def test_steps_are_there_at_once_and_device_values_follow_them(self):
+    def test_steps_arrive_at_once_and_device_values_follow(self):
         started = self.start_until_ready("late", TAKT_PERIOD_MS=10)
         waiting = {step: ("0", "") for step in range(3)}
         self.wait_for(lambda: self.steps_so_far() == waiting, "steps that wait")
@@ -182,13 +182,13 @@ class Command(rig.Case):
         self.assertEqual(report["summary"]["paths"], self.summary()["paths"])
         self.assertIn("complete, nothing lost", self.takt("check", self.runs).stdout)
 
-    def test_table_is_the_one_that_the_program_printed(self):
+    def test_the_table_equals_the_programs_own(self):
         printed = self.run_program("names").out
         table = self.takt("report", self.directory()).stdout
         self.assertTrue(table.startswith(printed), f"{printed}\n---\n{table}")
         self.assertIn("rank 0: finished", table)
 
-    def test_steps_are_those_of_the_run_directory(self):
+    def test_steps_equal_those_of_the_run_directory(self):
         started = self.start_until_ready("hang")
         started.end(60, "go\n")
         rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", self.runs).stdout)))
@@ -210,7 +210,7 @@ class Command(rig.Case):
         self.assertIn("3 ranks, took", out)
         self.assertIn("2 of 5 ranks are not in this report: 2, 4", out)
 
-    def test_what_ranks_have_is_told_of_all_and_of_each(self):
+    def test_ranks_data_is_reported_for_all_and_for_each(self):
         for rank in (0, 1, 3):
             self.run_program("names", TAKT_RUN_ID="beside", TAKT_RANK=rank, TAKT_WORLD_SIZE=4)
         report = self.report(self.runs)
@@ -234,7 +234,7 @@ class Command(rig.Case):
         self.assertIn("there is no rank 2 in this run", self.takt("report", "--rank", 2, self.runs, status=1).stderr)
         self.assertIsNone(self.report("--rank", 3, self.runs)["job"])
 
-    def test_ranks_of_different_stages_are_not_compared_and_their_waiting_stands_beside_the_ideal(self):
+    def test_stages_are_not_compared_and_their_waiting_is_shown_with_the_ideal(self):
         for rank in range(4):
             self.run_program("stage", rank // 2, TAKT_RUN_ID="stages", TAKT_RANK=rank, TAKT_WORLD_SIZE=4, TAKT_WARMUP=0)
         job = self.report(self.runs)["job"]
@@ -242,7 +242,7 @@ class Command(rig.Case):
         self.assertTrue(all(0 < each["waits"] < 1 for each in job["pipeline"]["stages"]))
         self.assertEqual(job["pipeline"]["micro_batches"], 4)
         self.assertAlmostEqual(job["pipeline"]["ideal"], 1 / 5)
-        self.assertEqual(len(job["findings"]), 2)  # one a stage
+        self.assertEqual(len(job["findings"]), 2)  # one per stage
         out = self.takt("report", self.runs).stdout
         self.assertIn("pipeline of 2 stages, which wait for", out)
         self.assertIn("of stage 0", out)
@@ -250,7 +250,7 @@ class Command(rig.Case):
                   for each in self.directories()}
         self.assertEqual(groups, {0, 1})
 
-    def test_of_several_runs_the_newest_and_it_says_so(self):
+    def test_the_newest_of_several_runs_is_used_and_named(self):
         self.run_program("names", TAKT_RUN_ID="zzz")
         self.run_program("names", TAKT_RUN_ID="aaa")
         self.run_program("names", TAKT_RUN_ID="mmm")
@@ -259,14 +259,14 @@ class Command(rig.Case):
         self.assertIn("run command-mmm", done.stdout)
         self.assertIn("run command-mmm", self.takt("report", TAKT_DIR=self.runs).stdout)
 
-    def test_of_two_attempts_the_last(self):
+    def test_the_last_of_two_attempts_counts(self):
         for _ in range(2):
             self.run_program("names", TAKT_RUN_ID="again")
         done = self.takt("report", self.runs)
         self.assertIn("rank 0 has a later attempt; it is excluded: ", done.stderr)
         self.assertIn("rank 0 of 1", done.stdout)
 
-    def test_two_processes_of_one_rank_beside_each_other_are_no_restart(self):
+    def test_two_simultaneous_processes_of_one_rank_are_not_a_restart(self):
         started = [self.start_until_ready("hang", TAKT_RUN_ID="twice", TAKT_PERIOD_MS=10) for _ in range(2)]
         self.wait_for(lambda: "still running in Epoch" in self.takt_out("report", self.runs), "both in their journals")
         done = self.takt("report", self.runs)
@@ -281,7 +281,7 @@ class Command(rig.Case):
             self.run_program("names", TAKT_RUN_ID="again", RANK=rank, WORLD_SIZE=world, LOCAL_RANK=rank,
                              TORCHELASTIC_RESTART_COUNT=attempt)
 
-    def test_of_a_restart_with_fewer_ranks_only_those_count(self):
+    def test_after_a_restart_with_fewer_ranks_only_those_count(self):
         self.run_ranks(range(4), world=4, attempt=0)
         self.run_ranks(range(2), world=2, attempt=1)
         done = self.takt("report", self.runs)
@@ -298,20 +298,20 @@ class Command(rig.Case):
         self.assertEqual(report["missing_ranks"], [])
         self.assertEqual(report["summary"]["paths"][0]["host"]["n"], 2)
 
-    def test_of_a_restart_that_has_just_begun_the_others_are_missing(self):
+    def test_ranks_missing_from_a_new_restart_are_reported(self):
         self.run_ranks(range(3), world=3, attempt=0)
         self.run_ranks([1], world=3, attempt=1)
         report = self.report(self.runs)
         self.assertEqual([(each["rank"], each["attempt"]) for each in report["ranks"]], [(1, 1)])
         self.assertEqual(report["missing_ranks"], [0, 2])
 
-    def test_a_world_that_cannot_be_is_told_and_costs_nothing(self):
+    def test_an_invalid_world_is_reported_without_other_effects(self):
         self.run_program("names", TAKT_RUN_ID="huge", TAKT_RANK=0, TAKT_WORLD_SIZE=2_000_000_000)
         done = self.takt("report", self.runs)
         self.assertIn("claims a world size of 2000000000, which is invalid", done.stderr)
         self.assertEqual(self.report(self.runs)["missing_ranks"], [])
 
-    # A damaged journal, and nothing
+    # A damaged journal, and an empty one
 
     def damaged(self):
         self.run_program("names", TAKT_PERIOD_MS=10)
@@ -329,7 +329,7 @@ class Command(rig.Case):
         self.assertIn("incomplete", out)
         self.assertIn("lost: 1 records missing", out)
 
-    def test_newer_version_names_the_cure(self):
+    def test_a_newer_version_reports_the_cure(self):
         journal = self.damaged()
         head = bytearray(journal.read_bytes())
         head[8] = 3
@@ -337,7 +337,7 @@ class Command(rig.Case):
         journal.write_bytes(head)
         self.assertIn("read it with a newer Takt", self.takt("report", self.runs, status=1).stderr)
 
-    def test_nothing_there_names_the_cure(self):
+    def test_a_missing_run_reports_the_cure(self):
         empty = self.scratch / "empty"
         empty.mkdir()
         rank = self.scratch / "run" / "rank-0-0-1"
@@ -364,7 +364,7 @@ class Command(rig.Case):
                     self.assertEqual(done.returncode, 1)
                     self.assertIn("cannot be entered: Permission denied; call takt as the user who ran", done.stderr)
 
-    def test_files_that_nobody_may_read_and_files_in_the_place_of_directories_are_told(self):
+    def test_unreadable_files_and_files_in_place_of_directories_are_reported(self):
         self.run_program("names")
         journal = next(self.directory().glob("journal-*.tjl"))
         self.assertIn("is not a directory; name the directory of its run", self.takt("report", journal, status=1).stderr)
@@ -375,7 +375,7 @@ class Command(rig.Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot be read: Permission denied", done.stderr)
 
-    def test_wrong_usage_is_told_apart(self):
+    def test_wrong_usage_has_its_own_status(self):
         for words, cure in (([], "takt help COMMAND"), (["report", "--json", "--csv"], "takt help report"),
                             (["nonsense"], "Commands:"), (["help", "nonsense"], "Commands:"),
                             (["trace", "a", "b"], "takt help trace"), (["report", "--nonsense"], "takt help report"),
@@ -388,7 +388,7 @@ class Command(rig.Case):
         for words in (["--help"], ["-h"], ["report", "--help"], ["report", "-h"], ["help"], ["help", "report"], ["--version"]):
             self.assertEqual(self.takt(*words).stderr, "")
 
-    def test_help_of_a_command_is_the_same_in_both_ways_and_tells_its_statuses(self):
+    def test_the_help_of_a_command_is_the_same_both_ways_and_lists_exit_statuses(self):
         commands = [line.split()[1] for line in self.takt(status=2).stderr.splitlines() if line.startswith("  takt ")]
         self.assertIn("report", commands)
         for command in set(commands) - {"help"}:
@@ -397,7 +397,7 @@ class Command(rig.Case):
             self.assertIn("Exit status: 0 ", helped)
         self.assertEqual(self.takt("help").stdout, self.takt("--help").stdout)
 
-    def test_color_and_width_are_as_wished_and_programs_get_neither(self):
+    def test_color_and_width_follow_the_options_and_pipes_get_neither(self):
         for run in range(4):
             self.run_program("stage", 0, TAKT_RUN_ID=f"run-{run}")
         first, *others = sorted(self.runs.iterdir())
@@ -418,7 +418,7 @@ class Command(rig.Case):
                     self.assertLessEqual(max(len(line) for line in shown.split("\r\n")), 70)
 
     def on_terminal(self, words, columns, **env):
-        """What a terminal of so many columns gets on stdout."""
+        """Returns stdout on a terminal with this many columns."""
         terminal, its_end = os.openpty()
         self.addCleanup(os.close, terminal)
         fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -428,12 +428,12 @@ class Command(rig.Case):
         self.assertEqual(process.wait(60 * rig.SLACK), 0)
         return shown
 
-    def test_the_nearest_of_a_misspelt_command_is_named(self):
+    def test_a_misspelt_command_suggests_the_nearest_one(self):
         for word, nearest in (("reprot", "report"), ("Sync", "sync"), ("chekc", "check"), ("x" * 9999, "")):
             with self.subTest(word[:9]):
                 self.assertIn(f"Nearest: {nearest}", self.takt(word, status=2).stderr)
 
-    def test_output_that_does_not_arrive_is_an_error(self):
+    def test_undelivered_output_is_an_error(self):
         self.run_program("names")
         for words in (["report"], ["report", "--csv"], ["report", "--json"], ["report", "--steps"], ["check"]):
             with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
@@ -442,7 +442,7 @@ class Command(rig.Case):
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("takt: ", done.stderr)
 
-    def test_names_cannot_command_a_terminal(self):
+    def test_names_cannot_control_a_terminal(self):
         self.run_program("names")
         for words in (["report"], ["report", "--csv"], ["report", "--steps"], ["check"]):
             out = self.takt(*words, self.runs).stdout
@@ -457,7 +457,7 @@ class Command(rig.Case):
     # Delivery
 
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
-    def test_sync_of_a_killed_run_says_what_remains(self):
+    def test_sync_of_a_killed_run_reports_what_remains(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
         self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
         self.assertIn("MLFLOW_TRACKING_URI is not set", self.takt("sync", self.runs, status=1).stderr)
@@ -471,7 +471,7 @@ class Command(rig.Case):
         self.assertIn("incomplete: ", self.takt("sync", "--patience", 0, self.runs, **away).stderr)
         done = self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url)
         self.assertIn("complete; ", done.stdout)
-        self.assertEqual(done.stderr, "")  # no bar without a terminal
+        self.assertEqual(done.stderr, "")  # no progress bar without a terminal
         self.assertEqual(server.statuses, ["KILLED"])
         points = len(server.points)
         self.assertEqual(len(set(server.points)), points)
@@ -479,7 +479,7 @@ class Command(rig.Case):
         self.assertEqual(len(server.points), points)
 
     def sync_on_terminal(self, columns, **env):
-        """What a terminal of so many columns gets on stderr, behind the line about names that were changed."""
+        """Returns stderr on a terminal with this many columns, after the line about renamed metrics."""
         self.setUp()
         self.run_program("names")
         server = TinyServer()
@@ -499,20 +499,20 @@ class Command(rig.Case):
         return rest
 
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
-    def test_sync_shows_a_bar_on_a_terminal_and_takes_it_away(self):
+    def test_sync_shows_a_bar_on_a_terminal_and_removes_it(self):
         for columns, env in ((100, {}), (100, {"NO_COLOR": "1"}), (20, {}), (1, {}), (0, {})):
             with self.subTest(columns, **env):
                 nothing, *lines, rest = self.sync_on_terminal(columns, TERM="xterm", **env).split("\r\x1b[K")
                 self.assertEqual((nothing, rest), ("", ""))
                 self.assertNotIn("\n", "".join(lines))
-                if columns in (0, 100):  # 0: it does not say
+                if columns in (0, 100):  # 0: width unknown
                     self.assertRegex(lines[-1], r"^rank-0-0-\d+ \[#+\] 100 %  \d+ of \d+ points$")
                 else:
                     self.assertEqual({len(line) for line in lines}, {max(columns - 1, 1)})
         self.assertEqual(self.sync_on_terminal(100, TERM="dumb"), "")
 
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
-    def test_sync_goes_on_behind_a_directory_that_is_broken(self):
+    def test_sync_continues_after_a_broken_directory(self):
         for rank in (0, 1):
             self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
         first, second = sorted(self.directories())
@@ -525,7 +525,7 @@ class Command(rig.Case):
         self.assertIn(f"{second}: complete; ", done.stdout)
         self.assertEqual(server.statuses, ["FINISHED"])
 
-    def test_sync_to_wandb_without_a_key_says_that_the_run_remains(self):
+    def test_sync_to_wandb_without_a_key_reports_that_the_run_remains(self):
         self.run_program("names")
         wandb = {"WANDB_DIR": self.scratch, "NETRC": self.scratch / "none"}
         for _ in range(2):
@@ -564,7 +564,7 @@ class Command(rig.Case):
     def test_sync_to_tensorboard_leaves_other_ranks_to_all_ranks(self):
         self.run_program("names", TAKT_RANK=1, TAKT_WORLD_SIZE=2, TAKT_RUN_ID="x")
         lease = self.directory() / "tensorboard.lease"
-        lease.mkdir()  # as a lease that nobody can have
+        lease.mkdir()  # a lease that cannot be taken
         self.assertIn("rank 0 reports", self.takt("sync", "--to", "tensorboard", self.runs).stdout)
         lease.rmdir()
         self.assertEqual(list(self.runs.rglob("tensorboard*")), [])
@@ -584,7 +584,7 @@ class Command(rig.Case):
         self.assertIn("free disk space", ended.err)
         self.assertEqual([(each, each.stat().st_size) for each in file.parent.iterdir()], [(file, 100)])
 
-    def test_pipes_and_links_in_the_place_of_files_are_not_waited_for(self):
+    def test_pipes_and_links_in_place_of_files_do_not_block(self):
         for run in ("one", "two"):
             self.run_program("names", TAKT_RUN_ID=run)
         directory, other = self.directories()
@@ -602,7 +602,7 @@ class Command(rig.Case):
         self.takt("report", directory, status=1)
 
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
-    def test_sync_outlives_a_reader_that_has_left(self):
+    def test_sync_survives_a_closed_pipe(self):
         self.run_program("names")
         server = TinyServer()
         self.addCleanup(server.stop)
@@ -615,7 +615,7 @@ class Command(rig.Case):
 
     # Runs of different sizes
 
-    def test_scaling_refuses_what_it_cannot_compare_and_says_what_to_do(self):
+    def test_scaling_rejects_incomparable_runs_and_reports_the_cure(self):
         self.takt("scaling", status=2)
         self.takt("scaling", "--weak", "--strong", self.runs, status=2)
         self.takt("scaling", "--json", "--csv", self.runs, status=2)
@@ -625,7 +625,7 @@ class Command(rig.Case):
 
     # Time line
 
-    def test_predictions_are_set_beside_the_measurements_of_a_run(self):
+    def test_predictions_are_compared_with_a_runs_measurements(self):
         directory = self.scratch / "run" / "rank-0-0-1"
         directory.mkdir(parents=True)
         directory.joinpath("results.csv").write_text("name,latency_ms,energy_j,runs\nnet b8,4,2,30\nnet b16,10,,30\nother,1,1,30\n")
@@ -706,7 +706,7 @@ class Command(rig.Case):
         file = self.scratch / "trace.json"
         done = self.takt("trace", self.runs, "-o", file)
         self.assertIn("of 2 ranks", done.stdout)
-        self.assertNotIn("clock", done.stderr)  # of one host there is one
+        self.assertNotIn("clock", done.stderr)  # no clock offsets on a single host
         self.assertIn("1 of 3 ranks left no journal", done.stderr)
         trace = json.loads(file.read_text(encoding="utf-8"))
         names = [each["args"]["name"] for each in trace["traceEvents"] if each["name"] == "process_name"]
@@ -724,7 +724,7 @@ def path_of(summary, path):
 
 
 class TinyServer(loopback.LoopbackServer):
-    """As much of MLflow as one run needs. Keeps the points."""
+    """The parts of MLflow that one run needs. Keeps the points."""
 
     def __init__(self):
         self.points = []
@@ -740,13 +740,13 @@ class TinyServer(loopback.LoopbackServer):
 
 
 def read_terminal(terminal):
-    """To its end."""
+    """Reads until the end."""
     shown = b""
     try:
         while part := os.read(terminal, 65536):
             shown += part
     except OSError as error:
-        if error.errno != errno.EIO:  # nobody has it open any more
+        if error.errno != errno.EIO:  # EIO: closed by the child
             raise
     return shown.decode()
 

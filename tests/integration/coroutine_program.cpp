@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Scopes in coroutines that go on elsewhere: on another thread, between regions of other coroutines, or never.
+// Scopes in coroutines that resume on another thread, between regions of other coroutines, or never.
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -24,7 +24,7 @@ namespace {
 constexpr takt::Key kWaits{"waits"};
 constexpr takt::Key kInside{"inside"};
 
-/// Starts suspended; whoever holds it resumes it, on whatever thread, or destroys it.
+/// Starts suspended. Its owner resumes it, on any thread, or destroys it.
 class Task {
  public:
   struct promise_type {
@@ -96,10 +96,10 @@ std::uint64_t losses_of(const takt::Snapshot& snapshot, const std::string& what)
   return count;
 }
 
-/// 3 000 coroutines, all of them suspended inside a region between two rounds, and resumed by another of four threads
-/// each.
+/// 3000 coroutines. All are suspended inside a region between two rounds, and each is resumed by another of four
+/// threads.
 int many_on_four_threads() {
-  // What ends on another thread copies what is open: under a sanitizer that takes minutes.
+  // Ending a region on another thread copies the open ones, which takes minutes under a sanitizer.
   constexpr std::size_t kMany = takt_test::kSanitized ? 1000 : 3000;
   constexpr std::size_t kThreads = 4;
   constexpr unsigned kHops = 5;
@@ -130,7 +130,7 @@ int many_on_four_threads() {
 
 }  // namespace
 
-/// \param argc more than 1: with a Session, as the environment says.
+/// \param argc more than 1: with a Session, configured by the environment.
 int main(int argc, char**) {
   std::optional<takt::Session> session;
   if (argc > 1) { session.emplace("coroutines"); }
@@ -140,13 +140,13 @@ int main(int argc, char**) {
   for (std::uint64_t task = 0; task < kTasks; ++task) { tasks.push_back(work()); }
   {
     const takt::Scope batch(takt::Batch);
-    for (const Task& task : tasks) { task.resume(); }            // all begin here, and are open at once
+    for (const Task& task : tasks) { task.resume(); }            // all start here and are open at once
     for (const Task& task : tasks) { on_another_thread(task); }  // "inside" ends there
     for (std::size_t task = 0; task < kTasks / 2; ++task) {
       tasks[task].resume();
-    }  // "waits" ends here, first begun first
+    }  // "waits" ends here, in the order of the starts
   }
-  tasks.clear();  // the other half ends by being destroyed, after the Batch
+  tasks.clear();  // the other half is destroyed, after the Batch
   { const takt::Scope after(takt::Forward); }
 
   const takt::Snapshot snapshot = takt::snapshot();

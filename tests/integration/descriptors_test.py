@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program may close what it has not opened, or begin with nothing open: no file of its own is written to, and none of Takt's is lost."""
+"""A program may close descriptors that it did not open, or start without any: its own files stay intact, and so do
+Takt's."""
 
 import os
 import subprocess
@@ -10,7 +11,7 @@ import rig
 
 
 class Descriptors(rig.Case):
-    def test_files_that_get_the_numbers_of_takts_stay_the_programs(self):
+    def test_files_that_reuse_takts_descriptors_stay_intact(self):
         for background in (["by-hand"], []):
             with self.subTest(background):
                 self.runs = self.scratch / f"runs {len(background)}"
@@ -33,7 +34,7 @@ class Descriptors(rig.Case):
                 self.assertEqual(sorted({int(row["step"]) for row in self.steps()}), list(range(55)))
                 self.assert_no_parts()
 
-    def test_a_run_directory_that_is_moved_gets_all_files_and_says_where_it_is(self):
+    def test_a_moved_run_directory_gets_all_files_and_is_reported(self):
         for background in (["by-hand"], []):
             with self.subTest(background):
                 self.runs = self.scratch / f"moved {len(background)}"
@@ -73,7 +74,7 @@ class Descriptors(rig.Case):
                 os.close(number)
         return close
 
-    def test_what_is_printed_without_standard_streams_goes_into_no_file_of_takts(self):
+    def test_output_without_standard_streams_is_not_written_to_takts_files(self):
         command = [rig.PROGRAM, "by-hand", "steps", "5", "poll", "print-words", "steps", "5", "poll", "print-words", "close"]
         done = subprocess.run(command, check=False, timeout=60 * rig.SLACK, close_fds=True, preexec_fn=self.close_streams(0, 1, 2),
                               env=rig.environment(TAKT_DIR=self.runs, TAKT_TRACE=1))
@@ -84,16 +85,16 @@ class Descriptors(rig.Case):
             self.assertNotIn(b"complained", text, path)
         self.assertEqual(len({row["step"] for row in self.steps()}), 10)
 
-    def test_no_line_and_no_table_goes_into_a_file_that_got_the_number_of_a_stream_by_chance(self):
+    def test_nothing_is_printed_to_a_file_that_reuses_the_number_of_a_stream(self):
         out, err = self.scratch / "data 1", self.scratch / "data 2"
         command = [rig.PROGRAM, "by-hand", "data", "1", str(out), "data", "2", str(err), "steps", "5", "poll", "close"]
         done = subprocess.run(command, check=False, timeout=60 * rig.SLACK, stdin=subprocess.DEVNULL, close_fds=True,
                               preexec_fn=self.close_streams(1, 2), env=rig.environment(TAKT_DIR=self.runs, TAKT_PERIOD="typo"))
         self.assertEqual(done.returncode, 0)
         self.assertEqual(err.read_bytes(), b"")
-        self.assertEqual(out.read_bytes(), b"closed 1\n")  # printed by the program itself; the table was not
+        self.assertEqual(out.read_bytes(), b"closed 1\n")  # printed by the program itself; the table was not printed
 
-    def test_a_stream_that_the_program_redirects_is_its_stream(self):
+    def test_a_stream_redirected_by_the_program_is_used(self):
         out, err = self.scratch / "out", self.scratch / "err"
         with open(out, "wb") as to, open(err, "wb") as complaints:
             done = subprocess.run([rig.PROGRAM, "by-hand", "steps", "5", "close"], check=False, timeout=60 * rig.SLACK, stdout=to,

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the digits example is to show in every tracker, under the same names: few of them in MLflow."""
+"""Metrics that every tracker must show for the digits example, under the same names; MLflow gets only a few of them."""
 
 import subprocess
 
@@ -16,7 +16,7 @@ METRICS = {"loss", "throughput/items_per_s", "throughput/steps_per_s", "total/wa
 
 
 def run(example, **env):
-    """Returns what it says on stderr."""
+    """Returns its stderr."""
     done = subprocess.run([example], env=rig.environment(**env), capture_output=True, text=True, check=True,
                           stdin=subprocess.DEVNULL, timeout=120 * rig.SLACK)
     if done.stdout.splitlines()[-1:] != ["done"]:

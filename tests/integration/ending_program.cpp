@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ends in the way that its argument names, with steps recorded and regions open.
+// Ends in the way named by its argument, with steps recorded and regions open.
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -32,7 +32,7 @@ void steps(int n) {
   }
 }
 
-/// Records when it goes.
+/// Records in its destructor.
 struct Farewell {
   ~Farewell() { const takt::Scope late(kLate); }
 };
@@ -48,7 +48,7 @@ void through_five_scopes() {
   throw std::runtime_error("out of data");
 }
 
-/// A Session that is closed when static objects go: made before main(), where that is asked for.
+/// Returns true if ENDING is `way`: selects a Session made before main() and closed with static objects.
 bool asked_for(const char* way) {
   const char* ending = std::getenv("ENDING");
   return ending != nullptr && std::strcmp(ending, way) == 0;
@@ -102,7 +102,7 @@ int exception() {
   return 0;
 }
 
-/// What the program's own terminate handler says and does.
+/// The program's own terminate handler.
 [[noreturn]] void my_handler() {
   std::fputs("mine\n", stderr);
   ::_exit(7);
@@ -201,7 +201,7 @@ int thread_locals() {
 
 int thread_locals_first_use() {
   static takt::Session session("ending");
-  // These record for the first time when they go: their thread has no recorder before.
+  // They record for the first time when they are destroyed: their threads had no recorder before.
   for (int thread = 0; thread < 3; ++thread) { std::thread(record_at_thread_end).join(); }
   return 3;
 }

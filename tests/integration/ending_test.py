@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""However a program ends, its report is as whole as can be, its status its own, and it does not hang."""
+"""However a program ends, its report is as complete as possible, its exit status is its own, and it does not hang."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import unittest
 import rig
 
 COMMAND = os.environ.get("COMMAND")
-UNCAUGHT = 23  # type of a frame
+UNCAUGHT = 23  # frame type
 
 
 class Ending(rig.Case):
@@ -20,7 +20,7 @@ class Ending(rig.Case):
         return self.ended
 
     def assert_reported(self, batches=3):
-        """One table, and a whole summary of the three steps."""
+        """Checks for one table and a complete summary of the three steps."""
         summary = self.summary()
         self.assertTrue(summary["finished"])
         self.assertEqual(rig.calls(summary, "Batch/Forward"), batches)
@@ -52,7 +52,7 @@ class Ending(rig.Case):
         self.assertEqual(rig.open_paths(self.assert_reported()), ["work"])
 
     def test_exit_while_other_threads_record(self):
-        # They fill rows as fast as they can, and may take long to be written; exit_test asks how long an exit may take.
+        # They record rows as fast as they can, which may take long to write; exit_test checks the time of an exit.
         self.end("exit_while_others_record", TAKT_EXIT_MS=round(20_000 * rig.SLACK), timeout=60 * rig.SLACK)
         summary = self.summary()
         self.assertTrue(summary["finished"])
@@ -68,7 +68,7 @@ class Ending(rig.Case):
             self.assertEqual(rig.calls(summary, path), 1)
         self.assertIn("failed after", self.ended.out)
 
-    def test_exception_that_nobody_catches(self):
+    def test_an_uncaught_exception(self):
         for way, at in (("uncaught", ""), ("uncaught_with_threads", "Epoch/")):
             with self.subTest(way):
                 where = at + "one/two/three/four/five"
@@ -82,7 +82,7 @@ class Ending(rig.Case):
                                      " (thread main)")
 
     def died(self, way, where, status=-signal.SIGABRT, **env):
-        """What the summary says of what it died of, at which place."""
+        """Returns the cause of death in the summary, and the path of the region."""
         before = set(self.directories())
         self.end(way, status, **env)
         (self.last,) = set(self.directories()) - before
@@ -102,7 +102,7 @@ class Ending(rig.Case):
         self.assertIsNotNone(rank["uncaught"])
         self.assertIn("complete, nothing lost", self.takt(0, "check", self.last))
 
-    def test_exception_that_nobody_catches_on_another_thread(self):
+    def test_an_uncaught_exception_on_another_thread(self):
         self.died("uncaught_on_thread", "one/two/three/four/five")
         self.assert_reads_as('died of an uncaught std::runtime_error ("out of data") in one > two > three > four > five (thread loader)')
 
@@ -111,13 +111,13 @@ class Ending(rig.Case):
         self.assertTrue(uncaught["message"].startswith("at once ?[31mxxx"))
         self.assertLessEqual(len(uncaught["message"]), 1000)
 
-    def test_what_was_thrown_may_be_anything(self):
+    def test_any_type_may_be_thrown(self):
         self.assertEqual(self.died("uncaught_of_no_type", "Epoch")["type"], "int")
         self.assertIn("Silent", self.died("uncaught_own_type", "Epoch")["type"])
         self.assertIsNone(self.died("terminate", "Epoch")["type"])
         self.assert_reads_as("died of std::terminate() without an exception in Epoch (thread main)")
 
-    def test_threads_that_die_at_once_are_one_death(self):
+    def test_threads_that_crash_simultaneously_are_one_crash(self):
         self.end("uncaught_by_many", -signal.SIGABRT)
         self.assertEqual(self.summary()["uncaught"]["message"], "one of many")
 
@@ -126,17 +126,17 @@ class Ending(rig.Case):
         self.assertIn("Evil", uncaught["type"])
         self.assertEqual(uncaught["message"], "")
 
-    def test_without_another_thread_the_session_s_own_writes_it_down(self):
+    def test_without_another_thread_the_sessions_thread_records_it(self):
         before = set(self.directories())
         ended = self.start("uncaught_without_threads_left", ENDING="uncaught_without_threads_left", TAKT_PERIOD_MS=100).end(60)
         if ended.status == 77:
             self.skipTest("cannot become somebody who has a limit on threads")
         self.assertEqual(ended.status, -signal.SIGABRT, ended)
         (directory,) = set(self.directories()) - before
-        (death,) = self.frames(UNCAUGHT, directory)  # all that the somebody may still write to
+        (death,) = self.frames(UNCAUGHT, directory)  # everything that other threads may still write to
         self.assertIn(b"out of data", death)
 
-    def test_terminate_handlers_of_the_program_are_called_as_ever(self):
+    def test_the_programs_terminate_handlers_are_called_as_usual(self):
         self.died("uncaught_handler_before", "Epoch/one/two/three/four/five", status=7)
         self.assertEqual(self.ended.err, "mine\n")
         self.died("uncaught_handler_after", "Epoch/one/two/three/four/five")
@@ -148,7 +148,7 @@ class Ending(rig.Case):
         deaths = [self.summary(directory)["uncaught"] for directory in self.directories() if directory.parent.name.startswith("second")]
         self.assertEqual([death["message"] for death in deaths], ["second"])
 
-    def test_an_exception_that_is_none_of_the_session_s_is_left_alone(self):
+    def test_an_exception_outside_the_session_is_not_recorded(self):
         self.end("uncaught_after_close", -signal.SIGABRT)
         self.assertEqual((self.summary()["failed"], self.summary()["uncaught"]), (False, None))
         before = set(self.directories())
@@ -156,7 +156,7 @@ class Ending(rig.Case):
         (directory,) = set(self.directories()) - before
         self.assertEqual((self.summary(directory)["failed"], self.summary(directory)["uncaught"]), (False, None))
 
-    def test_switched_off_an_exception_is_only_a_death(self):
+    def test_when_turned_off_an_exception_is_an_ordinary_crash(self):
         for env in ({"TAKT_UNCAUGHT": 0}, {"TAKT_EXIT_MS": 0}):
             with self.subTest(env):
                 before = set(self.directories())
@@ -165,7 +165,7 @@ class Ending(rig.Case):
                 if COMMAND is not None:
                     self.assertIn("rank 0: died, its journal does not say where; last heard of at ", self.takt(0, "report", directory))
 
-    def test_killed_as_soon_as_there_is_a_session(self):
+    def test_killed_as_soon_as_a_session_exists(self):
         self.end("killed_at_once", -signal.SIGKILL, TAKT_PERIOD_MS=3_600_000)
         self.assertEqual([file.name for file in self.directory().iterdir()], ["journal-00000.tjl"])
         if COMMAND is not None:
@@ -175,7 +175,7 @@ class Ending(rig.Case):
         self.end("global_session")
         self.assert_reported()
 
-    def test_static_session_and_a_static_object_that_records_when_it_goes(self):
+    def test_static_session_and_a_static_object_that_records_in_its_destructor(self):
         self.end("static_session")
         self.assertEqual(rig.calls(self.assert_reported(), "late"), 1)
 
@@ -183,17 +183,17 @@ class Ending(rig.Case):
         self.end("static_after_close")
         self.assertEqual(rig.calls(self.assert_reported(), "late"), 0)
 
-    def test_thread_local_objects_that_record_when_they_go(self):
+    def test_thread_local_objects_that_record_in_their_destructors(self):
         self.end("thread_locals")
         summary = self.assert_reported()
         self.assertEqual(rig.calls(summary, "late"), 2)
         self.assertEqual(sum(thread["ended"] for thread in summary["threads"]), 1)
 
-    def test_thread_local_objects_that_record_for_the_first_time_when_they_go(self):
+    def test_thread_local_objects_that_first_record_in_their_destructors(self):
         self.end("thread_locals_first_use")
         self.assertEqual(rig.calls(self.summary(), "late"), 3)
 
-    def test_cut_off_in_the_middle(self):
+    def test_ended_abruptly(self):
         for way, status in (("_exit", 3), ("quick_exit", 3), ("abort", -signal.SIGABRT)):
             with self.subTest(way):
                 before = set(self.directories())
@@ -211,7 +211,7 @@ class Ending(rig.Case):
         return done.stdout
 
     def check_journal(self, directory):
-        """It reads up to the last period, and says where the program was."""
+        """Checks that the journal is readable up to the last period and has the program's position."""
         check = self.takt(1, "check", directory)
         self.assertIn("the process did not end normally", check)
         for word in ("damaged", "missing", "declared"):
@@ -221,7 +221,7 @@ class Ending(rig.Case):
         steps = self.takt(0, "report", "--steps", directory).splitlines()
         self.assertEqual(len(steps), 1 + 3)
 
-    def test_cut_off_with_background_threads(self):
+    def test_ended_abruptly_with_background_threads(self):
         for way in ("_exit_with_threads", "quick_exit_with_threads"):
             with self.subTest(way):
                 self.assertLess(self.end(way).seconds, 10)
@@ -230,7 +230,7 @@ class Ending(rig.Case):
         self.end("closed_twice")
         self.assert_reported()
 
-    def test_switched_off_by_the_environment_it_is_silent(self):
+    def test_when_turned_off_by_the_environment_it_is_silent(self):
         for way in ("return", "exit_in_region", "exception", "closed_twice"):
             with self.subTest(way):
                 self.end(way, TAKT_DISABLE=1, TAKT_TRACE=1)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Takt adds at most TAKT_EXIT_MS to the end of a program, and leaves its status alone."""
+"""Takt adds at most TAKT_EXIT_MS to the end of a program and does not change its exit status."""
 
 import unittest
 
@@ -13,7 +13,7 @@ class Exit(rig.Case):
         self.assertLess(ended.seconds, (2000 if exit_ms is None else exit_ms) / 1000 + rig.LATE)
         return ended
 
-    def test_exporter_that_never_comes_back(self):
+    def test_an_exporter_that_never_returns(self):
         for exit_ms in (300, None):
             for kind in ("stuck", "stuck-at-end"):
                 for ending, status in ((["exit", 7], 7), ([], 0), (["close"], 0)):
@@ -21,12 +21,12 @@ class Exit(rig.Case):
                         self.setUp()
                         ended = self.end(kind, *ending, status=status, exit_ms=exit_ms)
                         self.assertGreater(ended.seconds, (exit_ms or 2000) / 1000 * 0.8)
-                        # The latter on a busy machine, too or instead.
+                        # A busy machine may print the second message as well or instead.
                         limit = f"TAKT_EXIT_MS={exit_ms or 2000}"
                         self.assertIn(len(ended.err.splitlines()), (1, 2), ended)
                         for line in ended.err.splitlines():
                             self.assertRegex(line, f"(\"stuck\" had not finished after|was not finished within) {limit}")
-                        # Its neighbours are done.
+                        # The other exporters finished.
                         self.assertTrue(self.summary()["finished"])
                         self.assertEqual(len(self.steps()), 6)
                         self.assert_no_parts()
@@ -39,7 +39,7 @@ class Exit(rig.Case):
             with self.subTest(words):
                 self.end(*words, exit_ms=0)
 
-    def test_nothing_in_the_way_it_takes_no_time(self):
+    def test_without_obstacles_it_takes_no_time(self):
         ended = self.end("close", status=0, exit_ms=60_000)
         self.assertLess(ended.seconds, rig.LATE)
         self.assertIn("closed 1", ended.out)

@@ -1,35 +1,35 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""No fault of a server or of the way to it changes what a program trains, keeps it from ending, or loses a value.
+"""No error of a server or of the network changes a program's training, blocks its end, or drops a value.
 
-For each fault, and each tracker: what is trained is the same, the program ends with 0 and within TAKT_EXIT_MS, the journal has every
-step, what it says is missing is what is missing, and `takt sync` to the mended server brings the rest, so that each value is there
-once. network_test.py: to MLflow; mantik_network_test.py: to MLflow behind a login, the routes of which have the faults;
-wandb_network_test.py: to W&B. Those in [] are of MLflow without a login alone, but for server_comes_up.
+For each error and each tracker: the training's result is the same, the program ends with 0 within TAKT_EXIT_MS, the
+journal has every step, the reported dropped data is exact, and `takt sync` to the repaired server sends the rest, so
+that the server has each value once. network_test.py: MLflow; mantik_network_test.py: MLflow behind a login whose routes
+have the errors; wandb_network_test.py: W&B. Tests in [] exist only for MLflow without a login, except server_comes_up.
 
  1 closed port                          closed_port, [server_comes_up]
- 2 connection never accepted            full_backlog; unit: "nobody there, or nobody who speaks"
+ 2 connection never accepted            full_backlog; unit: MLflow client, Mantik login
  3 no reply, or only its head           silent_*; unit: the same
- 4 one byte now and then                slow_reply; unit: the same
+ 4 occasional single bytes              slow_reply; unit: the same
  5 connection reset inside the request  reset_in_the_body
  6 stored, then no reply                reply_lost, [reply_cut]; tests/mlflow: lost replies, on real servers
  7 429 with Retry-After                 asked_to_wait
- 8 absurd Retry-After                   asked_to_wait_for_ever; unit: "Retry-After is kept to, up to a bound"
+ 8 absurd Retry-After                   asked_to_wait_for_ever; unit: MLflow client
  9 every second request fails, many     [many_programs_at_a_failing_server]
-10 400, 413, 422                        [refused_point, too_large]; unit: "a point that is refused"; W&B: denied
+10 400, 413, 422                        [refused_point, too_large]; unit: MLflow client; W&B: denied
 11 401, 403, 404                        denied; Mantik: token_ends_in_mid_run, refresh_refused
 12 a page, the wrong type, half JSON    page_instead_of_json, half_json, [wrong_type]
-13 redirection                          redirected; unit: "nothing follows a redirection"
+13 redirection                          redirected; unit: MLflow client
 14 endless reply                        endless_reply
-15 TLS                                  tls_test.py; tests/wandb: a_server_that_cannot_say_who_it_is
+15 TLS                                  tls_test.py; tests/wandb: a_server_with_an_untrusted_certificate
 16 no such host                         no_such_host
 17 no network at all                    no_network
 18 dead proxy                           dead_proxy
    408, 500, 502, 503, 504              fails_for_a_while, fails_for_good
-   server killed, another in its place  [server_comes_up]; tests/mlflow: a server killed and started again;
-                                        tests/wandb: a_server_that_starts_anew
+   server killed and replaced           [server_comes_up]; tests/mlflow: a server killed and started again;
+                                        tests/wandb: a_restarted_server_gets_the_rest
 
-What the training thread does meanwhile is counted in hot_path_test.py."""
+hot_path_test.py counts the training thread's system calls, locks and allocations meanwhile."""
 
 import csv
 import io
@@ -48,12 +48,14 @@ from loopback import closed_port
 
 COMMAND = os.environ.get("COMMAND")
 STEPS = 40
-EXIT_MS = 2000  # on a busy machine, too, the journal is written in this time; more than an exporter may be at a request without looking up
+# the journal is written within this time even on a busy machine; longer than an exporter may be in a request without a
+# check
+EXIT_MS = 2000
 PERIOD_MS = 20
 
 
 def failing(status, headers="", words="no"):
-    """A reply as of a server that will not, in the words of each tracker."""
+    """Returns an error reply in the tracker's format."""
     def reply(handler):
         body = f'{{"error_code":"X","message":"{words}","error":"{words}"}}'
         handler.wfile.write(f"HTTP/1.1 {status} Fault\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode())
@@ -70,23 +72,23 @@ def reset(handler):
 
 
 class Faults:
-    """Goes in front of rig.Case. What differs from tracker to tracker:
+    """Mixin for rig.Case. Each tracker defines:
 
-    CREATE, BATCH           the requests that make a run, and that bring its values
-    URL_VARIABLE            what leads to the server
+    CREATE, BATCH           requests that create a run, and that send its values
+    URL_VARIABLE            variable with the server's URL
     SECRET                  the credential
-    UNSENT                  what is said of a run that has not arrived
-    DENIED                  (request, status, what is said) of refusals
-    PASSING                 statuses of what may pass
-    REST_MS                 time for what has not arrived by then
-    AWAY, FAILS, PAGE, REDIRECTED   what is said of a server that is not itself, cannot, shows a page, or points elsewhere
-    credentials(url)        variables of whoever sends there
-    serve(fault)            a server: `fault(method, request, body)` may answer in its stead
-    has_arrived(server)     whether it has as much as it can while the run goes on
-    asked(server)           the requests so far
-    sync(server)            `takt sync` to it, without faults
-    check_all_once(server)  it has each value once
-    check_rest_is_synced(server, ended)   what was said, or seen, to be missing is what `takt sync` brings"""
+    UNSENT                  message about a run that has not arrived
+    DENIED                  (request, status, message) of rejections
+    PASSING                 statuses of transient errors
+    REST_MS                 time limit for sending the rest
+    AWAY, FAILS, PAGE, REDIRECTED   messages about a server that is unreachable, fails, returns a page, or redirects
+    credentials(url)        variables with the credentials
+    serve(fault)            starts a server: `fault(method, request, body)` may reply instead
+    has_arrived(server)     returns true if the server has all data that is sent during the run
+    asked(server)           returns the requests so far
+    sync(server)            runs `takt sync` to the server, without errors
+    check_all_once(server)  checks that the server has each value once
+    check_rest_is_synced(server, ended)   checks that `takt sync` sends exactly the data that was reported missing"""
 
     PASSING = (408, 500, 502, 503, 504)
     AWAY = "does not respond correctly"
@@ -96,8 +98,8 @@ class Faults:
 
     def setUp(self):
         super().setUp()
-        self.met = threading.Event()  # the fault has been
-        self.over = threading.Event()  # the test is
+        self.met = threading.Event()  # set when the error occurred
+        self.over = threading.Event()  # set when the test is over
         self.addCleanup(self.over.set)
 
     # The program
@@ -119,7 +121,7 @@ class Faults:
         self.assertEqual(self.program.process.stdout.readline(), f"done {self.steps_made}\n")
 
     def finish(self, exit_ms=EXIT_MS):
-        """Ends the program. Returns what it said, and whether all was delivered."""
+        """Ends the program. Returns its stderr, and true if all data was delivered."""
         begin = time.monotonic()
         ended = self.program.end(60 * rig.SLACK)
         self.assertLess(time.monotonic() - begin, exit_ms / 1000 + rig.LATE, ended)
@@ -132,7 +134,7 @@ class Faults:
     TRAINED = {}
 
     def trained(self, steps):
-        """What comes of so many steps without any server."""
+        """Returns the training's result for this many steps without a server."""
         if steps not in self.TRAINED:
             ended = self.start(stdin=subprocess.PIPE, TAKT_FILES=0, TAKT_TABLE=0).end(60, f"{steps}\n")
             self.TRAINED[steps] = re.findall(r"result (\S+)", ended.out)[0]
@@ -158,7 +160,7 @@ class Faults:
     # The server
 
     def at(self, endpoint, reply, times=None):
-        """A fault at requests to `endpoint`, the first ones or all."""
+        """Injects an error into the first requests to `endpoint`, or into all."""
         left = [times]
 
         def fault(_method, asked, _body):
@@ -170,7 +172,7 @@ class Faults:
         return fault
 
     def suffer(self, server, says):
-        """A run through a fault that stays; then it is mended."""
+        """Runs a program during an error that lasts beyond its end, and then repairs it."""
         self.begin(server.url)
         self.assertTrue(self.met.wait(30 * rig.SLACK))
         ended, delivered = self.finish()
@@ -182,7 +184,7 @@ class Faults:
         return ended
 
     def survive(self, server, says=None, lacking=0):
-        """A run through a fault that passes."""
+        """Runs a program during a transient error."""
         self.begin(server.url, TAKT_EXIT_MS=self.REST_MS)
         self.assertTrue(rig.wait_until(lambda: self.has_arrived(server, lacking), 30))
         ended, delivered = self.finish(self.REST_MS)
@@ -193,7 +195,7 @@ class Faults:
         self.check_all_once(server, lacking)
         return ended
 
-    # The faults
+    # The errors
 
     def test_closed_port(self):
         port = closed_port()
@@ -231,11 +233,11 @@ class Faults:
         for endpoint in (self.CREATE, self.BATCH):
             self.check_silence(endpoint, "")
 
-    def test_silent_behind_the_head(self):
+    def test_silent_after_the_head(self):
         self.check_silence(self.BATCH, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
 
     def check_silence(self, endpoint, words):
-        """Meanwhile the journal is written, and does not wait for the 30 s that a request has."""
+        """The journal is written meanwhile, without waiting for the 30 s of a request's timeout."""
         with self.subTest(endpoint, words=words):
             self.setUp()
             server = self.serve(self.at(endpoint, self.hang(words)))
@@ -310,7 +312,7 @@ class Faults:
         self.suffer(self.serve(self.at(self.BATCH, reply)), self.PAGE)
 
     def test_half_json(self):
-        """A length that is too small."""
+        """The content length is too small."""
         reply = raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n{\"run\":{\"info\":{}}}")
         self.suffer(self.serve(self.at(self.CREATE, reply)), self.AWAY)
 
@@ -330,10 +332,10 @@ class Faults:
                     handler.wfile.write(b"x" * 65536)
                     sent[0] += 65536
             finally:
-                self.met.set()  # it has had enough
+                self.met.set()  # the client gave up
         self.suffer(self.serve(lambda _method, endpoint, _body: reply if endpoint == self.CREATE else None),
                     "the reply is longer than")
-        self.assertLess(sent[0], 200e6)  # of a few tries
+        self.assertLess(sent[0], 200e6)  # in a few attempts
 
     def test_no_such_host(self):
         self.begin("https://tracking.invalid")
@@ -354,7 +356,7 @@ class Faults:
         if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no network namespaces here")
         server = self.serve()
-        # The leak checker may not look into a process in a namespace of its own.
+        # The leak checker cannot inspect a process in another namespace.
         env = rig.environment(TAKT_DIR=self.runs, ASAN_OPTIONS="detect_leaks=0", **self.environment_for(server.url))
         self.program = rig.Started([*alone, rig.PROGRAM], env, subprocess.PIPE, subprocess.PIPE, 64 * rig.MIB, None)
         self.addCleanup(self.program.kill)

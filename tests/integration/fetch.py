@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Brings packages from PyPI into a directory of the build, once. Where PyPI cannot be reached the test is skipped."""
+"""Installs packages from PyPI into a build directory, once. The test is skipped if PyPI is unreachable."""
 
 import os
 import subprocess
@@ -26,14 +26,15 @@ def run_pip(python, what, *arguments):
 
 
 def install(python, what, *arguments):
-    """By uv, which needs a tenth of the time; by pip, which knows more settings, where uv does not come or finds nothing."""
+    """Installs with uv, which takes a tenth of the time, or with pip, which supports more settings, if uv is missing or
+    fails."""
     uv = (python, "-m", "uv", "pip", "install", "--python", python)
     if run(python, "-m", "pip", "install", "uv").returncode != 0 or run(*uv, *arguments).returncode != 0:
         run_pip(python, what, "install", "--quiet", "--no-compile", *arguments)
 
 
 def fetch(what, packages, directory):
-    """A virtual environment with `packages`, made again where an earlier build wanted others; returns its Python."""
+    """Creates a virtual environment with `packages`, again if an earlier build had others. Returns its Python."""
     python = str(directory / "bin" / "python")
     ready, listed = directory / "takt-ready", "\n".join(packages)
     if not ready.exists() or ready.read_text(encoding="utf-8") != listed:
@@ -44,8 +45,8 @@ def fetch(what, packages, directory):
 
 
 def become(python, directory, *command):
-    """`python` of fetch() instead of this one. The bytecode of what it imports, which is a small part of what was installed, is
-    kept, and not beside the sources of the tests."""
+    """Replaces this process with fetch()'s `python`. The bytecode of its imports, which is small, is cached, but not in
+    the source directories of the tests."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(directory / "bytecode")
     os.execv(python, [python, *command])

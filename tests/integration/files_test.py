@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever is wrong with the disk or the terminal, the program goes on, ends as it wants to, and one line says what is missing."""
+"""If a disk or a terminal fails, the program continues and ends as usual, and one line reports the missing output."""
 
 import os
 import resource
@@ -19,7 +19,7 @@ class Files(rig.Case):
         for word in words:
             self.assertIn(word, lines[0])
 
-    def test_directory_that_cannot_be_made(self):
+    def test_directory_that_cannot_be_created(self):
         (self.scratch / "file").write_text("mine", encoding="utf-8")
         for place in ("file", "file/below", "file/below/that"):
             with self.subTest(place):
@@ -30,7 +30,7 @@ class Files(rig.Case):
                 self.assertIn("closed 0", ended.out)
         self.assertEqual((self.scratch / "file").read_text(encoding="utf-8"), "mine")
 
-    def test_directory_of_the_run_that_is_a_link_is_refused(self):
+    def test_a_run_directory_that_is_a_link_is_rejected(self):
         elsewhere = self.scratch / "elsewhere"
         elsewhere.mkdir()
         self.runs.mkdir()
@@ -71,13 +71,13 @@ class Files(rig.Case):
                         self.assertIn("closed 0", ended.out)
                     self.assertIn("cannot write", ended.err)
                     self.assertIn("File too large", ended.err)
-                    # The latter on a busy machine.
+                    # The second message appears on a busy machine.
                     self.assertRegex(ended.err, "\"csv\" (could not deliver everything|had not finished)")
-                    # Smaller than the bound, so that it is not what fails; and its neighbours do not hold it up.
+                    # Smaller than the limit, so that the limit does not fail it; the other exporters do not delay it.
                     self.assertEqual(rig.calls(self.summary(), "Batch"), sum(n for n in words if isinstance(n, int)))
                     self.assertGreater(len(self.steps(name="steps.csv.part")), 100)
 
-    def test_full_disk_that_has_room_again_loses_nothing(self):
+    def test_a_full_disk_that_gets_space_again_drops_nothing(self):
         started = self.start("by-hand", "steps", 500, "poll", "poll", "wait", "poll", "steps", 10, "close",
                              stdin=subprocess.PIPE, file_bytes=8192)
         self.assertEqual(started.process.stdout.readline(), "ready\n")
@@ -91,7 +91,7 @@ class Files(rig.Case):
         self.assertEqual(rig.losses(self.summary(), "not_exported"), 0)
         self.assert_no_parts()
 
-    def test_directory_that_is_taken_away(self):
+    def test_directory_that_is_removed(self):
         started = self.start("by-hand", "steps", 3, "poll", "wait", "steps", 3, "poll", "close", stdin=subprocess.PIPE,
                              TAKT_EXIT_MS=300)
         self.assertEqual(started.process.stdout.readline(), "ready\n")
@@ -103,14 +103,14 @@ class Files(rig.Case):
         self.assertIn("summary.json", ended.err)
         self.assertIn("steps.csv", ended.err)
 
-    # It opens a pipe to see whether an object may be read, and calls one that it cannot read an error.
+    # It opens a pipe to check if an object is readable, and reports an unreadable one as an error.
     @unittest.skipIf("UBSAN" in os.environ, "UndefinedBehaviorSanitizer needs files of its own")
     def test_no_file_can_be_opened(self):
         words = ["descriptors", 3, "steps", 3, "poll", "close"]
         for words in (words, ["by-hand", *words]):
             with self.subTest(words):
                 shutil.rmtree(self.runs, ignore_errors=True)
-                # A leak checker needs files of its own.
+                # A leak checker needs its own files.
                 ended = self.run_program(*words, TAKT_EXIT_MS=300, TAKT_TRACE=1, ASAN_OPTIONS="detect_leaks=0")
                 self.assertIn("Takt: run, run ", ended.out)
                 self.assertIn("closed 0", ended.out)
@@ -122,7 +122,7 @@ class Files(rig.Case):
                 ended = self.run_program(*words, stdout=out, file_bytes=200, TAKT_FILES=0)
                 self.assert_one_line(ended, "cannot print the table", "File too large")
 
-    def test_nobody_reads_the_standard_output(self):
+    def test_stdout_is_a_closed_pipe(self):
         for words in (["steps", 3], ["by-hand", "steps", 3], ["by-hand", "steps", 3, "print"]):
             with self.subTest(words):
                 reading, writing = os.pipe()
@@ -131,7 +131,7 @@ class Files(rig.Case):
                 os.close(writing)
                 self.assert_one_line(ended, "cannot print the table", "Broken pipe")
 
-    def test_nobody_empties_the_pipe_that_is_the_standard_output(self):
+    def test_stdout_is_a_pipe_that_is_never_read(self):
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         self.addCleanup(os.close, writing)

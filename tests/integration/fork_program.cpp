@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Forks with a run under way. What the parent recorded is on its last line: "steps <n>", "work <n>".
+// Forks during a run. The last line has the parent's counts: "steps <n>", "work <n>".
 #include <takt/exporters/memory.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -29,7 +29,7 @@ void steps(int n) {
   }
 }
 
-/// The status of a child that is to end by itself, -1 for one that was killed.
+/// Returns the exit status of a child, or -1 if it was killed.
 int wait_for(pid_t child) {
   int status = 0;
   return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -49,15 +49,14 @@ takt::SessionOptions in_memory() {
   return options;
 }
 
-/// With a sanitizer a child of one with threads may hang.
+/// With a sanitizer, the child of a multi-threaded process may hang.
 takt::SessionOptions of_parent() {
   takt::SessionOptions options = takt::SessionOptions::from_env();
   options.background = !takt_test::kSanitized;
   return options;
 }
 
-/// The child goes on as if it were the parent, and ends through exit() or by returning with the parent's Session on
-/// its stack.
+/// The child continues like the parent and ends through exit(), or by returning with the parent's Session on its stack.
 int child_goes_on(bool returns) {
   takt::Session session("parent", of_parent());
   steps(10);
@@ -85,7 +84,7 @@ int child_goes_on(bool returns) {
   return report(wait_for(child) == 5 ? 0 : 1, 20);
 }
 
-/// The child makes a run of its own.
+/// The child has its own run.
 int child_session() {
   takt::Session session("parent", of_parent());
   steps(10);
@@ -103,7 +102,7 @@ int child_session() {
   return report(wait_for(child) == 5 ? 0 : 1, 20);
 }
 
-/// What children do in turn. Each of them has one thread, copied from one that may have been anywhere.
+/// Actions of the children, in turn. Each child has one thread, a copy of one that could have been anywhere.
 void child_records() {
   steps(100);
   ::_exit(takt::snapshot().paths.empty() ? 5 : 1);
@@ -144,7 +143,7 @@ int storm(int forks) {
           steps(1);
           ++mine;
         }
-        // Names and threads are made under locks, which a fork may meet.
+        // Names and threads are created under locks, which may be held during a fork.
         const takt::Scope named(takt::key(("name " + std::to_string(thread * 100 + round % 100)).c_str()));
         if (round % 16 == 0) {
           std::thread([] { const takt::Scope brief(takt::IO); }).join();
@@ -159,7 +158,7 @@ int storm(int forks) {
     if (turn % 5 == 0) { session.poll(); }
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(20);  // one that hangs is seen as killed
+      ::alarm(20);  // a hanging child is killed
       if (turn % 3 == 0) { child_records(); }
       if (turn % 3 == 1) { child_execs(); }
       if (turn % 3 == 2) { child_has_a_run(); }
@@ -176,7 +175,7 @@ int storm(int forks) {
   return report(status, recorded, work);
 }
 
-/// A process that has not used Takt is forked while its other thread uses it for the first time.
+/// Forks a process that has not used Takt, while its other thread uses it for the first time.
 int fork_in_first_use(int turn) {
   std::atomic<bool> begins{false};
   std::thread first([&begins] {

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A forked child neither adds to the parent's run nor ends it, and may have one of its own."""
+"""A forked child neither adds to the parent's run nor ends it, and may have its own run."""
 
 import os
 import unittest
@@ -13,7 +13,7 @@ class Fork(rig.Case):
         return int(ended.out.split(f"{what} ")[1].split()[0])
 
     def assert_parents_run(self, ended, directory=None):
-        """Exactly what the parent recorded, once."""
+        """Checks that exactly the parent's data was recorded, once."""
         summary = self.summary(directory)
         batches = self.recorded(ended)
         self.assertEqual(rig.calls(summary, "Batch"), batches)
@@ -57,10 +57,10 @@ class Fork(rig.Case):
         self.assertEqual(ended.out.count("Takt: child, run "), 1, ended)
         self.assertEqual(ended.err, "")
 
-    # A debugger shows the child waiting in SizeClassAllocator64::GetFromAllocator, before any code of ours: the lock of
-    # AddressSanitizer's own allocator was held by a thread that does not exist there.
+    # In a debugger the child waits in SizeClassAllocator64::GetFromAllocator before any of our code: a thread that does
+    # not exist in the child held the lock of AddressSanitizer's allocator.
     @unittest.skipIf("OWN_ALLOCATOR" in os.environ, "a child of threads that allocate may hang in a sanitizer's allocator")
-    def test_forks_while_eight_threads_record_and_a_background_collects(self):
+    def test_forks_while_eight_threads_record_and_a_background_thread_collects(self):
         ended = self.run_program("storm", 200 if rig.SLACK == 1 else 20, timeout=120 * rig.SLACK, TAKT_PERIOD_MS=10, TAKT_TABLE=0)
         summary = self.assert_parents_run(ended)
         self.assertEqual(rig.calls(summary, "work"), self.recorded(ended, "work"))

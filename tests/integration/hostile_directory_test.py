@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything that is named here lies in the scratch directory: a command that fails this test destroys what it was led to.
+"""All paths are inside the scratch directory, because a command that fails this test destroys the targets.
 
-Whatever stands in a run directory, no command changes anything outside it, waits for ever, or sends what is not the run's."""
+Whatever a run directory contains, no command changes anything outside it, waits forever, or sends data that is not the
+run's."""
 
 import hashlib
 import json
@@ -23,7 +24,7 @@ HOLES = 1 << 34
 
 
 def tree(directory):
-    """How everything below a directory stands: kind, mode, times of files, and what is in them."""
+    """Returns everything below a directory: kind, mode, times and contents of files."""
     found = {}
     for path in sorted(directory.rglob("*")):
         status = path.lstat()
@@ -50,7 +51,7 @@ class HostileDirectory(rig.Case):
         shutil.rmtree(self.runs)
 
     def prepare(self):
-        """A run directory that can be planted in, and beside it what must not change."""
+        """Creates a run directory for planted files, and files next to it that must not change."""
         for directory in (self.outside, self.wandb, self.logs, self.runs):
             shutil.rmtree(directory, ignore_errors=True)
         run = self.runs / "run" / "rank-0-0-1"
@@ -87,7 +88,7 @@ class HostileDirectory(rig.Case):
             yield ("sync", "--to", "mlflow", "--patience", "0", run), {"MLFLOW_TRACKING_URI": "http://127.0.0.1:1"}
 
     def try_all(self, run):
-        """Every command ends, changes nothing outside, and says nothing that commands a terminal."""
+        """Checks that every command ends, changes nothing outside, and prints no control sequences."""
         self.wandb.mkdir(exist_ok=True)
         before = tree(self.outside)
         for words, variables in self.commands(run):
@@ -100,7 +101,7 @@ class HostileDirectory(rig.Case):
                 for each in text.decode():
                     self.assertTrue(each in "\n\t" or (ord(each) >= 32 and not 0x7f <= ord(each) < 0xa0 and each not in
                                                        "\u202e\u2066\u200b\u200f\ufeff"), (words, text))
-        # Nor is it linked to, or copied to where it would be uploaded from.
+        # The secret is neither linked nor copied to a place that is uploaded.
         secret = (self.outside / "secret").read_bytes()
         for path in (*self.wandb.rglob("*"), *self.logs.rglob("*")):
             self.assertFalse(path.is_symlink(), path)
@@ -130,7 +131,7 @@ class HostileDirectory(rig.Case):
             path.mkdir()
             (path / "inner").write_text("inner", encoding="utf-8")
         elif how == "device":
-            path.symlink_to("/dev/zero")  # which a write does not change
+            path.symlink_to("/dev/zero")  # writes do not change it
         elif how == "holes":
             with open(path, "wb") as file:
                 os.truncate(file.fileno(), HOLES)
@@ -144,22 +145,22 @@ class HostileDirectory(rig.Case):
                     "directory", "device", "noise", "truncated"):
             with self.subTest(how):
                 run, _ = self.prepare()
-                for name in NAMES[1:]:  # with a journal that can be read, so that they get that far
+                for name in NAMES[1:]:  # with a readable journal, so that the commands get that far
                     self.plant(run, name, how)
                 self.try_all(run)
-                # Each alone, as one that is refused may hide the next.
+                # One at a time, because a rejected file may hide the next.
                 for name in ("mlflow.json", "wandb.json", "trace.json", "journal-00000.tjl"):
                     run, _ = self.prepare()
                     self.plant(run, name, how)
                     self.try_all(run)
 
-    def test_files_of_holes_take_neither_memory_nor_time(self):
+    def test_sparse_files_take_neither_memory_nor_time(self):
         run, _ = self.prepare()
         for name in NAMES[2:]:
             self.plant(run, name, "holes")
         self.try_all(run)
 
-    def test_a_link_in_the_place_of_a_rank_is_not_entered(self):
+    def test_a_link_in_place_of_a_rank_directory_is_not_followed(self):
         run, _ = self.prepare()
         shutil.copytree(self.good, self.outside / "rank-0-0-1")
         (run.parent / "rank-1-0-1").symlink_to(self.outside / "rank-0-0-1")
@@ -175,7 +176,7 @@ class HostileDirectory(rig.Case):
                                env=rig.environment(HOME=self.scratch, **variables))
                 self.assertEqual(tree(self.outside), before, words)
 
-    def test_what_is_planted_where_an_event_file_goes_leads_nowhere(self):
+    def test_a_planted_event_file_changes_nothing_outside(self):
         run, _ = self.prepare()
         sync = [COMMAND, "sync", "--to", "tensorboard", str(run)]
         subprocess.run(sync, check=True, timeout=60, env=rig.environment())
@@ -195,7 +196,7 @@ class HostileDirectory(rig.Case):
         self.assertEqual(done.returncode, 0, done)
         return json.loads((run / "wandb.json").read_text(encoding="utf-8"))
 
-    def test_a_log_that_wandb_json_names_elsewhere_is_left_alone(self):
+    def test_a_log_outside_the_directory_named_by_wandb_json_is_not_changed(self):
         for ended in (False, True):
             run, log = self.prepare()
             cursor = {**self.cursor(run), "ended": ended}
@@ -209,7 +210,7 @@ class HostileDirectory(rig.Case):
                         self.try_all(run)
                         self.assertEqual(tree(self.wandb), before)
 
-    def test_a_damaged_number_of_bytes_cuts_no_log(self):
+    def test_a_damaged_size_does_not_truncate_the_log(self):
         run, _ = self.prepare()
         cursor = {**self.cursor(run), "ended": False}
         before = tree(self.wandb)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever the frames of a journal say, with correct checksums: no command takes more than 256 MiB for a journal of up to 1 MB, or goes
-on for long."""
+"""Whatever frames a journal has, with correct checksums: no command takes more than 256 MiB or much time for a journal
+of up to 1 MB."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ COMMAND = os.environ["COMMAND"]
 HAS_MLFLOW = "HAS_MLFLOW" in os.environ
 MOST_BYTES = 1_000_000
 MOST_MEMORY = 256 << 20
-SECONDS = 20  # on a machine that does nothing else each takes less than 2
+SECONDS = 20  # each takes less than 2 on an idle machine
 
 (PATH, THREAD, SERIES, PARAM, TOTALS, LOSSES, OPEN, ROW, METRIC, PERIOD, DEVICES, EARLY, AMENDMENT, TIME_LINES, ROWS, METRICS, METERS, SAMPLED,
  SAMPLES) = (3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 16, 17, 18, 19, 20, 21, 24, 25, 26)
@@ -61,7 +61,7 @@ def f(value):
 
 
 class Journal:
-    """Frames behind those of a real journal."""
+    """Appends frames to those of a real journal."""
 
     def __init__(self, real):
         self.bytes = bytearray(real)
@@ -74,7 +74,7 @@ class Journal:
         self.number += 1
 
     def room(self, payload):
-        """How many frames of so many bytes there is room for."""
+        """Returns how many frames of this size fit."""
         return (MOST_BYTES - len(self.bytes)) // (24 + payload + 8)
 
     def period(self):
@@ -89,7 +89,7 @@ def series(index, of, thread=0):
     return u(index) + u(of) + u(thread) + u(HIGHEST) + u(0) + b"".join(u(HIGHEST) for _ in range(6)) + f(1e308) * 4
 
 
-# Each adds to a journal what nobody can mean.
+# Each function adds meaningless frames to a journal.
 
 def highest_indices(journal):
     for index in (5, 4000, 1 << 16, 1 << 20, 0xFFFFFFFE, 65535, (1 << 20) - 1):
@@ -225,7 +225,7 @@ class HostileJournal(rig.Case):
             yield ("sync", "--to", "mlflow", "--patience", "0", run), {"MLFLOW_TRACKING_URI": "http://127.0.0.1:1"}
 
     def cost_of(self, words, variables):
-        """(status, s, bytes, what it said)"""
+        """Returns (status, seconds, bytes, output)."""
         with open(self.scratch / "said", "wb") as said:
             started = subprocess.Popen([COMMAND, *map(str, words)], stdout=said, stderr=subprocess.STDOUT, cwd=self.scratch,
                                        env=rig.environment(HOME=self.scratch, **{name: str(value) for name, value in variables.items()}))

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The hot path makes no system call, takes no lock and allocates nothing: counted, not timed. Allocations and locks are
-// counted by functions in front of those of the C library, system calls by a filter of the kernel that kills whoever
-// makes
-// one. Exit status 77: the kernel does not let this process have a filter.
-//   hot_path_program                                       a run without files; its events are where they cost least
-//   hot_path_program mlflow|mantik|wandb <url> <directory>    with files, and an exporter that sends there: says
-// "ready" when it
-//                                                          does, and counts from the next line of its standard input on
+// The hot path makes no system calls, takes no locks and allocates nothing. This is counted, not timed: functions that
+// replace those of the C library count allocations and locks, and a kernel filter kills the process on a system call.
+// Exits with 77 if the kernel does not allow a filter.
+//   hot_path_program      a run without files, in which events are cheapest
+//   hot_path_program mlflow|mantik|wandb <url> <directory>
+//                         with files and an exporter to that URL: prints "ready" once it sends, and counts after the
+//                         next line of standard input
 #include <takt/backends/cpu.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -50,7 +49,7 @@ Function* next(const char* name) {
 
 }  // namespace
 
-// In front of those of the C library, for the library under test too.
+// Replace the C library's functions, also for the library under test.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -95,7 +94,7 @@ namespace {
 constexpr takt::Key kNested{"nested"};
 constexpr takt::Key kSampled{"sampled"};
 
-/// Everything that a training loop does at every step.
+/// Does everything that a training loop does in every step.
 void train(takt::Session& session, int steps) {
   for (int step = 0; step < steps; ++step) {
     takt::Scope batch(takt::Batch);
@@ -119,7 +118,7 @@ void train(takt::Session& session, int steps) {
   }
 }
 
-/// A Timer with books of its own.
+/// Times regions with a Timer that has its own stats.
 void time(takt::Timer<takt::CpuBackend>& timer, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     timer.start(takt::Forward);
@@ -127,7 +126,7 @@ void time(takt::Timer<takt::CpuBackend>& timer, int rounds) {
   }
 }
 
-/// Gives every path a duration of every length: a histogram takes memory when the first one of an octave comes.
+/// Gives every path durations of every length, because a histogram allocates memory at the first one of an octave.
 void fill_histograms(takt::Timer<takt::CpuBackend>& timer) {
   for (unsigned octave = 0; octave < 40; ++octave) {
     const std::chrono::nanoseconds length(std::int64_t{1} << octave);
@@ -142,13 +141,13 @@ void fill_histograms(takt::Timer<takt::CpuBackend>& timer) {
   }
 }
 
-/// From now on this thread dies of any system call but exit. False if the kernel will not have it.
+/// From now on any system call except exit kills this thread. Returns false if the kernel does not allow that.
 bool forbid_system_calls() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-      // Where the kernel offers no clock to read without it, reading the clock is one.
+      // If the kernel has no vDSO clock, reading the clock is a system call.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -157,7 +156,7 @@ bool forbid_system_calls() {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/// What a child ends with that may make no system call: its status as of waitpid().
+/// Returns the status, as of waitpid(), of a child that must not make system calls.
 template <class Work>
 int status_of(Work work) {
   const pid_t child = fork();
@@ -174,7 +173,7 @@ int status_of(Work work) {
 bool detects() {
   counting = true;
   const std::uint64_t before = allocations + locks;
-  // Through pointers that a compiler cannot see through: it may leave out what is only allocated and freed.
+  // Volatile pointers, because a compiler may remove an allocation that is only freed.
   void* (*volatile by_malloc)(std::size_t) = std::malloc;
   void* (*volatile by_new)(std::size_t) = [](std::size_t bytes) { return ::operator new(bytes); };
   std::free(by_malloc(1));
@@ -188,7 +187,7 @@ bool detects() {
   return all;
 }
 
-/// False for one that was not built.
+/// Returns false if the exporter was not built.
 bool add_exporter([[maybe_unused]] takt::Session& session, const std::string& name, const std::string& url,
                   const std::string& directory) {
 #ifdef HAS_MLFLOW
@@ -222,7 +221,7 @@ bool add_exporter([[maybe_unused]] takt::Session& session, const std::string& na
   return false;
 }
 
-/// Steps until so much time has passed, with time in between as training has it.
+/// Makes steps for this time, with pauses as in training.
 int train_for(takt::Session& session, std::chrono::milliseconds time) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + time;
@@ -236,7 +235,7 @@ int train_for(takt::Session& session, std::chrono::milliseconds time) {
   return steps;
 }
 
-/// Ends with 0 where nothing was called, or dies.
+/// Exits with 0 if nothing was called; otherwise the child dies.
 template <class Work>
 void count(takt::Timer<takt::CpuBackend>& timer, int steps, Work work) {
   counting = true;
@@ -252,14 +251,14 @@ void count(takt::Timer<takt::CpuBackend>& timer, int steps, Work work) {
   _exit(0);
 }
 
-/// Whether the first thread's events stand on the page of what regions read anyway.
+/// Returns true if the first thread's events are on the page that regions read anyway.
 bool looks_up_one_page() {
   constexpr std::uintptr_t kPage = 4096;
   const auto mode = reinterpret_cast<std::uintptr_t>(&takt::detail::mode());
   return reinterpret_cast<std::uintptr_t>(takt::detail::load_cursor()) / kPage == mode / kPage;
 }
 
-/// A run of its own, with a collector beside it; the filter concerns only the thread that asks for it.
+/// Makes its own run with a collector; the filter applies only to the thread that requests it.
 int run_alone() {
   takt::SessionOptions options;
   options.files = false;
@@ -267,7 +266,7 @@ int run_alone() {
   takt::Session session("hot path", options);
   takt::Timer<takt::CpuBackend> timer;
   constexpr int kSteps = 1000;
-  train(session, kSteps);  // what is made once is made: paths, pages, rows
+  train(session, kSteps);  // warm-up: creates paths, pages and rows
   if (!looks_up_one_page()) {
     std::puts("the first thread's events stand on a page of their own");
     return 1;

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""While a server fails, the thread that trains makes no system call, takes no lock and allocates nothing of Takt's: counted by
-hot_path_program, the first argument, with the exporter that is the second."""
+"""While a server fails, Takt makes no system calls, takes no locks and allocates nothing on the training thread. The
+first argument is hot_path_program, which counts them, and the second is the exporter."""
 
 import pathlib
 import select
@@ -18,15 +18,15 @@ from loopback import closed_port  # noqa: E402
 from wandb_server import WandbServer  # noqa: E402
 
 EXPORTER = sys.argv.pop()
-# Of Mantik only where its tokens come from: what follows is MLflow's.
+# For Mantik only the token routes; the other requests are MLflow's.
 CREATE, BATCH = {"mlflow": ("runs/create", "runs/log-batch"), "mantik": ("/mantik/tokens/create", "/mantik/tokens/create"),
                  "wandb": ("UpsertBucket", "file_stream")}[EXPORTER]
-NO_FILTER = 77  # the kernel does not let a process forbid itself system calls
+NO_FILTER = 77  # the kernel does not allow the process to filter system calls
 PART = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{"
 
 
 def silent(handler):
-    handler.rfile.read(1)  # until the client leaves
+    handler.rfile.read(1)  # until the client disconnects
 
 
 def slow(handler):
@@ -65,7 +65,7 @@ class HotPath(rig.Case):
         self.addCleanup(server.stop)
         self.count(server.url, lambda _process: met.wait(30 * rig.SLACK))
 
-    def test_nobody_there(self):
+    def test_no_server(self):
         def was_met(process):
             return select.select([process.stderr], [], [], 30 * rig.SLACK)[0] and "onnect" in process.stderr.readline()
         self.count(f"http://127.0.0.1:{closed_port()}", was_met)

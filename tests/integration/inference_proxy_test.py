@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The inference proxy prints CRADL's figures, by CRADL's formulas, from what Takt wrote down, and its network is the right one."""
+"""The inference proxy prints CRADL's figures, computed from Takt's files with CRADL's formulas, and its network is
+correct."""
 
 import array
 import json
@@ -17,13 +18,13 @@ METRICS, STEPS, HIDDEN = 5, 10, 16
 
 
 def values_of(path):
-    """The values of a .npy file of 32-bit floats."""
+    """Returns the values of a .npy file of 32-bit floats."""
     data = path.read_bytes()
     return array.array("f", data[10 + int.from_bytes(data[8:10], "little"):])
 
 
 def output(weights, node):
-    """What the network makes of a node, in double precision."""
+    """Returns the network's output for a node, in double precision."""
     from_hidden, bias, to_output = (METRICS * HIDDEN, (METRICS + HIDDEN) * HIDDEN, (METRICS + HIDDEN + 1) * HIDDEN)
     hidden = [0.0] * HIDDEN
     for step in range(STEPS):
@@ -36,7 +37,7 @@ def output(weights, node):
 
 
 def figures(printed):
-    """The figures by name, without units. The table stands above them."""
+    """Returns the figures by name, without units. The table precedes them."""
     printed = printed[printed.index("rank 0 of 1, on "):]
     return {name: float(value) for name, value in re.findall(r"^(\S.*?) {2,}([\d.e+-]+) \S+$", printed, re.MULTILINE)}
 
@@ -50,10 +51,10 @@ class InferenceProxy(rig.Case):
         subprocess.run([sys.executable, EXAMPLES / "make_mesh_data.py", self.data, *arguments], check=True, timeout=120)
 
     def total_s(self, key, of="host"):
-        """Of all calls of a key, from summary.json."""
+        """Returns the total of all calls of a key, from summary.json."""
         return sum(each[of]["total_ns"] for each in self.summary()["keys"] if each["name"] == key) / 1e9
 
-    def test_its_figures_are_those_of_the_run(self):
+    def test_its_figures_equal_those_of_the_run(self):
         self.make_data("--nodes", "1000", "--seed", "7")
         slack = {"ms_per_cycle": 0.25, "ns_per_node": 500.0}
         (self.data / "slack.json").write_text(json.dumps(slack), encoding="utf-8")
@@ -80,7 +81,7 @@ class InferenceProxy(rig.Case):
         self.assert_answers(ended.out, nodes)
 
     def assert_exposed(self, out, slack_ms):
-        """What lies beyond the slack time, from the steps."""
+        """Checks the time beyond the slack, using the steps."""
         count, longer, exposed = re.search(r"(\d+) cycles after warm-up; (\d+) exceeded .*; (\S+) ms per cycle", out).groups()
         taken = [float(row["host_ns"]) / 1e6 for row in self.steps() if row["path"] == "Batch/Inference" and row["warmup"] == "0"]
         self.assertEqual(int(count), len(taken))
@@ -88,7 +89,7 @@ class InferenceProxy(rig.Case):
         self.assertAlmostEqual(float(exposed), sum(max(ms - slack_ms, 0) for ms in taken) / len(taken), places=4)
 
     def assert_answers(self, out, nodes):
-        """The network's answers, but for those that single precision may turn."""
+        """Checks the network's results, except those that single precision may change."""
         weights, all_nodes = list(values_of(self.data / "weights.npy")), values_of(self.data / "nodes.npy")
         size = METRICS * STEPS
         outputs = [output(weights, all_nodes[at * size:(at + 1) * size]) for at in range(nodes)]
@@ -116,7 +117,7 @@ class InferenceProxy(rig.Case):
         self.make_data("--nodes", "50", "--seed", "4")
         self.assertNotEqual((self.data / "nodes.npy").read_bytes(), first)
 
-    def test_what_cannot_be_read_is_said(self):
+    def test_unreadable_files_are_reported(self):
         self.make_data("--nodes", "50")
         nodes = self.data / "nodes.npy"
         whole = nodes.read_bytes()

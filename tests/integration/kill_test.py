@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program that is killed at any moment, while it delivers, loses what it recorded in one period, and nothing arrives twice."""
+"""A program killed at any moment during delivery loses at most the data of one period, and no data arrives twice."""
 
 import collections
 import csv
@@ -19,14 +19,14 @@ import tracking
 COMMAND = os.environ["COMMAND"]
 KILLS = 200 if rig.SLACK == 1 else 10
 PERIOD_MS = 10
-TOGETHER = 24  # deliveries that are waited for
-LONGEST_S = 0.08  # from the first step to the kill
-# Of most kills, on a machine that is busy with other things; the usual kill is held to the period.
+TOGETHER = 24  # simultaneous deliveries
+LONGEST_S = 0.08  # maximum time from the first step to the kill
+# The limit for most kills on a busy machine; the typical kill must stay within one period.
 LOST_NS = PERIOD_MS * 1e6 + 250e6 * rig.SLACK
 
 
 class Killed:
-    """A program that was killed, with the server it had. Its steps by its own log, with their ends in ns."""
+    """A killed program with its server. Its log has its steps with their ends, in ns."""
 
     def __init__(self, directory, server, ends):
         self.directory = directory
@@ -59,27 +59,28 @@ class Kill(rig.Case):
     def check_journal(self, killed):
         done = subprocess.run([COMMAND, "report", "--steps", killed.directory], capture_output=True, text=True, check=False,
                               timeout=60 * rig.SLACK, env=rig.environment())
-        # Before the first period has passed there is nothing to read.
+        # Before the first period has passed there is no data.
         rows = csv.DictReader(io.StringIO(done.stdout)) if done.returncode == 0 else ()
         killed.steps = [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
-        if rig.SLACK == 1:  # sanitized programs record faster than is collected, and say so
+        if rig.SLACK == 1:  # sanitized programs record faster than is collected, and report it
             self.assertEqual(killed.steps, list(range(len(killed.steps))))
         self.assertLessEqual(len(killed.steps), len(killed.ends) + 1)
         self.lost.append(self.lost_ns(killed, max(killed.steps, default=-1)))
 
     def lost_ns(self, killed, last):
-        """How long before the kill the first step ended that is behind the last one that was kept."""
+        """Returns how long before the kill the first missing step ended."""
         return killed.ends[-1] - killed.ends[last + 1] if last + 1 < len(killed.ends) else 0
 
     def begin_sync(self, killed):
-        """It waits a second before it takes the place of the dead, in which others can be killed."""
+        """Starts a sync. It waits a second before it takes a dead program's place, and the test can kill others in that
+        time."""
         killed.sync = rig.Started([COMMAND, "sync", "--every-step", killed.directory], self.environment(killed.server), subprocess.DEVNULL,
                                   subprocess.PIPE, 64 * rig.MIB, None)
         self.addCleanup(killed.sync.kill)
 
     def check_sync(self, killed):
         ended = killed.sync.end(60 * rig.SLACK)
-        if "about to deliver it" in ended.err:  # killed in the middle of saying that it delivers
+        if "about to deliver it" in ended.err:  # killed while it reported the delivery
             lease = killed.directory / "mlflow.lease"
             self.assertEqual((ended.status, lease.read_bytes()), (3, b""))
             os.utime(lease, (0, 0))
@@ -112,7 +113,7 @@ class Kill(rig.Case):
         self.assertEqual(ended.status, -signal.SIGTERM, ended)
 
     def check_run_of_sigterm(self, server):
-        """All that is in the journal is at the server, each once."""
+        """Checks that the server has everything in the journal, each value once."""
         killed = Killed(self.directory(), server, [])
         self.begin_sync(killed)
         self.assertEqual(killed.sync.end(60 * rig.SLACK).status, 0)
@@ -134,7 +135,7 @@ class Kill(rig.Case):
         self.assertEqual(run.status, "KILLED")
         there = run.points()
         self.check_run_of_sigterm(server)
-        self.assertEqual(run.points(), there)  # nothing was left for later
+        self.assertEqual(run.points(), there)  # nothing was left to send
 
     def test_ended_by_sigterm_without_a_server_it_is_killed_there_later(self):
         server = tracking.TrackingServer(lambda *_: (503, "text/plain", b"no"))
@@ -150,7 +151,7 @@ class Kill(rig.Case):
         seed = random.randrange(1 << 32)
         print(f"seed {seed}")
         moments = random.Random(seed)
-        self.lost = []  # in a journal, or at a server: for how many ns before the kill it has nothing
+        self.lost = []  # ns before the kill without data in a journal or at a server
         delivered = 0
         waiting = collections.deque()
         for number in range(KILLS):
@@ -169,7 +170,7 @@ class Kill(rig.Case):
         self.assertLess(half, 2 * PERIOD_MS * 1e6 * rig.SLACK)
         self.assertLess(most, LOST_NS)
         if rig.SLACK == 1:
-            self.assertGreater(delivered, KILLS // 10)  # some kills fell into deliveries
+            self.assertGreater(delivered, KILLS // 10)  # some kills happened during deliveries
 
 
 if __name__ == "__main__":

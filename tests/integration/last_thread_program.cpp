@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ends of threads and of processes that come at a bad moment; the first argument says which.
+// Threads and processes that end at a bad moment, selected by the first argument.
 #include <takt/backends/manual.hpp>
 #include <takt/exporters/memory.hpp>
 #include <takt/measure.hpp>
@@ -34,7 +34,7 @@ std::atomic<bool> times_allocations{false};
 constexpr takt::Key Allocation{"Allocation", takt::Kind::other};
 }  // namespace
 
-// As programs do that want to know what allocating takes. Also for the library under test.
+// Replaced as in programs that count allocations. Also used by the library under test.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   if (!times_allocations) { return std::malloc(size); }
   const takt::Scope scope(Allocation);
@@ -48,7 +48,7 @@ constexpr takt::Key Allocation{"Allocation", takt::Kind::other};
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-// In front of the one of the C library, for the library under test too.
+// Replaces the C library's function, also for the library under test.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                               void* argument) {
   if (no_threads) { return EAGAIN; }
@@ -72,7 +72,7 @@ takt::SessionOptions often() {
   return options;
 }
 
-/// Never comes back.
+/// Never returns.
 class Stuck final : public takt::Exporter {
  public:
   const char* name() const noexcept override { return "stuck"; }
@@ -87,7 +87,7 @@ class Stuck final : public takt::Exporter {
 
 [[noreturn]] void leave_main() { ::pthread_exit(nullptr); }
 
-/// The Session is there for as long as the process; `stuck`: so is an exporter.
+/// The Session lives as long as the process; with `stuck`, so does an exporter.
 [[noreturn]] void static_session(bool stuck) {
   takt::SessionOptions options = often();
   options.end_on_sigterm = true;
@@ -97,7 +97,7 @@ class Stuck final : public takt::Exporter {
   leave_main();
 }
 
-/// Closed before, and something of Takt's might still be there.
+/// The Session was closed before, but parts of Takt might still run.
 [[noreturn]] void closed_session(bool stuck) {
   takt::SessionOptions options = often();
   options.end_on_sigterm = true;
@@ -114,7 +114,7 @@ void* go_on(void*) {
   return nullptr;
 }
 
-/// Another thread of the program goes on for a while.
+/// Another thread of the program continues for a while.
 [[noreturn]] void other_thread() {
   static takt::Session session("last", often());
   steps(3);
@@ -129,17 +129,17 @@ int close_and_report(bool threads) {
   takt::Session session("last", often());
   steps(3);
   const bool closed = session.close();
-  return closed ? 4 : 3;  // stdout may take nothing
+  return closed ? 4 : 3;  // stdout may be blocked
 }
 
-/// Its frame is left before the thread is cancelled: AddressSanitizer keeps variables of frames that are cut off by
-/// that.
+/// The thread is cancelled outside of this frame, because AddressSanitizer keeps the variables of frames that a
+/// cancellation cuts off.
 template <class Work>
 [[gnu::noinline]] void call(Work& work) {
   work();
 }
 
-/// pthread_cancel() has been called, and waits for the first place that lets it in.
+/// pthread_cancel() was called and takes effect at the next cancellation point.
 template <class Work>
 int cancelled(Work work) {
   static Work todo = work;
@@ -204,17 +204,17 @@ int cancelled_timer() {
   return cancelled([] {
     timer.start(takt::Forward);
     timer.end(takt::Forward);
-    const bool complete = timer.complete(std::chrono::milliseconds(5));  // waits for what does not come
+    const bool complete = timer.complete(std::chrono::milliseconds(5));  // waits for a result that never arrives
     for (int step = 0; step < 3; ++step) {
       timer.start(takt::Batch);
-      timer.start(takt::IO);  // forgotten, which is told
+      timer.start(takt::IO);  // never ended, which is reported
       timer.end(takt::Batch);
     }
     std::printf("complete %d\n", complete ? 1 : 0);
   });
 }
 
-/// Threads end while others begin, and allocate until their last moment.
+/// Threads end while others start, and allocate until their last moment.
 int timed_allocations() {
   takt::Session session("last", often());
   times_allocations = true;

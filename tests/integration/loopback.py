@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""An HTTP server on this machine that answers what a test says."""
+"""An HTTP server on this machine whose replies a test chooses."""
 
 import http.client
 import http.server
@@ -9,7 +9,7 @@ import threading
 
 
 def closed_port():
-    """At which nobody is."""
+    """Returns a port without a listener."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
@@ -26,9 +26,9 @@ class Quiet(http.server.ThreadingHTTPServer):
 
 
 class LoopbackServer:
-    """Asks `answer(method, path, headers, body)`, in threads of its own, for (status, content type, content); for None, to break
-    the connection without a reply; or for a function that is given the connection's handler and does with it what it likes.
-    `takes_body(method, path)`: False leaves the body where it is. `tls`: an ssl.SSLContext."""
+    """Calls `answer(method, path, headers, body)`, in its own threads, for the reply: (status, content type, content);
+    None to break the connection without a reply; or a function that takes over the connection's handler.
+    `takes_body(method, path)`: False leaves the body unread. `tls`: an ssl.SSLContext."""
 
     def __init__(self, answer, port=0, takes_body=lambda method, path: True, tls=None):
         lock = threading.Lock()
@@ -69,17 +69,17 @@ class LoopbackServer:
         self.http = Quiet(("127.0.0.1", port), Handler)
         self.port = self.http.server_port
         if tls is not None:
-            # The handshake is left to the thread of the connection.
+            # The connection's thread does the handshake.
             self.http.socket = tls.wrap_socket(self.http.socket, server_side=True, do_handshake_on_connect=False)
         self.url = f"http{'' if tls is None else 's'}://127.0.0.1:{self.port}"
-        # How often it looks whether it is to stop.
+        # Polls for the stop request at this interval.
         threading.Thread(target=self.http.serve_forever, args=(0.05,), daemon=True).start()
 
     def is_idle(self):
-        """Whether it is done with all who came before: they have left, and were heard to the end."""
+        """Returns True if all earlier clients have disconnected and their requests are done."""
         asked = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         asked.request("GET", "/health", headers={"Connection": "close"})
-        asked.getresponse().read()  # connections are accepted in their order
+        asked.getresponse().read()  # connections are accepted in order
         asked.close()
         return not self.connections
 
@@ -88,10 +88,10 @@ class LoopbackServer:
         self.http.server_close()
 
     def kill(self):
-        """What a server that is killed leaves: nothing that listens, and no connection."""
+        """Leaves what a killed server leaves: no listener and no connection."""
         self.stop()
         for each in list(self.connections):
             try:
                 each.connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # it has left
+                pass  # it has disconnected

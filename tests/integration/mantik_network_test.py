@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What faults of a server or of the way to it do to the delivery to Mantik (faults.py). They are where tokens come from: at the login,
-and in mid run, as the first token ends with the first values that come with it. The password goes to the login alone."""
+"""Effects of server and network errors on the delivery to Mantik (faults.py). They occur in the token routes: at the
+login, and during the run because the first token expires with the first values sent with it. The password is sent only
+to the login."""
 
 import json
 
@@ -16,8 +17,8 @@ ROUTES = "/mantik/tokens/"
 
 class Mantik(TokenRoutes, tracking.TrackingServer):
     def __init__(self, *arguments, **how):
-        self.told_password = set()  # where it came
-        self.ended = False  # the first token
+        self.told_password = set()  # the routes that received the password
+        self.ended = False  # the first token expired
         super().__init__(*arguments, **how)
 
     def answer(self, method, path, headers, body):
@@ -46,8 +47,8 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
     REST_MS = EXIT_MS
     DENIED = ((CREATE, 401, "MANTIK_USERNAME"), (CREATE, 403, "MANTIK_USERNAME"), (CREATE, 404, "MANTIK_API_URL"),
               ("runs/create", 401, "of one platform"), ("runs/log-batch", 401, "of one platform"))
-    PASSING = (408, 503)  # which statuses may pass is decided by MLflow's code
-    # Never what the server says, which may repeat the password.
+    PASSING = (408, 503)  # MLflow's code decides which statuses are transient
+    # Never the server's text, which may repeat the password.
     AWAY = "does not issue a token: |sent no valid token"
     FAILS = r"does not issue a token \(HTTP {status}\)"
     PAGE = "sent no valid token"
@@ -83,7 +84,7 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
         self.assertEqual(server.tokens(), ["create", "refresh"])
 
     def test_reply_lost(self):
-        """Of each route: it has given a token that nobody got."""
+        """For each route: a token was issued, but the reply was lost."""
         lost = []
 
         def fault(_method, endpoint, body):
@@ -98,7 +99,7 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
         self.assertEqual(server.tokens(), ["create", "create", "refresh", "refresh"])
 
     def test_refresh_refused(self):
-        """The password helps, and goes nowhere else."""
+        """The password helps, and is sent only to the login."""
         other = self.serve()
         for status in (401, 403, 404, 307):
             with self.subTest(status):
@@ -108,8 +109,8 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
                 self.assertEqual(server.tokens(), ["create", "refresh", "create"])
         self.assertEqual(self.asked(other), [])
 
-    def test_no_token_for_a_while_costs_no_value(self):
-        """Nobody gives tokens, and those that are there are not taken, while steps are made."""
+    def test_a_temporary_lack_of_tokens_drops_no_value(self):
+        """No tokens are issued, and existing ones are rejected, while steps are made."""
         server = self.serve(self.at(self.BATCH, failing(500)))
         self.begin(server.url, TAKT_EXIT_MS=self.REST_MS)
         self.assertTrue(self.met.wait(30 * rig.SLACK))
@@ -120,8 +121,8 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
         self.assertTrue(delivered, ended)
         self.check_all_once(server)
 
-    def test_killed_while_it_asks_for_a_token(self):
-        """Others do not wait for it."""
+    def test_killed_while_it_requests_a_token(self):
+        """Other programs do not wait for it."""
         for route in (self.CREATE, self.BATCH):
             with self.subTest(route):
                 self.setUp()
@@ -133,7 +134,7 @@ class MantikNetwork(mlflow_faults.MlflowFaults, rig.Case):
                 self.program.kill()
                 self.program.end(60 * rig.SLACK)
                 self.over.set()
-                self.sync(server)  # in less time than one that lives would be waited for
+                self.sync(server)  # faster than the timeout for a live program
                 run = server.only_run()
                 self.assertEqual((sorted(run.steps("weight")), run.copies()), (list(range(STEPS)), 0))
                 self.assertEqual(list(self.scratch.glob(".mantik/*.lease")), [])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mantik's token routes, made up from what its own Python client asks and understands."""
+"""Fakes Mantik's token routes, based on the requests and replies that its own Python client uses."""
 
 import datetime
 import json
@@ -9,7 +9,7 @@ USER, PASSWORD = "ada", 'pa"ss wörd'
 
 
 class TokenRoutes:
-    """Goes in front of a server. One access token is valid at a time: "access-1", then "access-2" and so on."""
+    """Mixin for a server. One access token is valid at a time: "access-1", then "access-2" and so on."""
 
     def __init__(self, *arguments, **how):
         self.given = 0

@@ -1,14 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// All memory that a process with a Session takes, to its last byte: what is recorded, and every copy that is made of
-// it while it is
-// collected, written and closed. Every allocation is counted; the most that there ever was at one time has to stay
-// within the
-// bound that docs/concepts.md gives.
-//   memory_program <what> <most>: status 0 where that was at most so many times SessionOptions::memory_bytes
-//   sparse: as many keys as there can be, each with one duration of every length
-//   dense: keys, with a duration in every bucket of their histograms
+// Checks all memory of a process with a Session, to the last byte: the data and every copy that is made while it is
+// collected, written and closed. Counts every allocation; the peak must stay within the bound in docs/concepts.md.
+//   memory_program <what> <most>: exits with 0 if the peak was at most <most> times SessionOptions::memory_bytes
+//   sparse: the maximum number of keys, each with one duration of every length
+//   dense: keys with a duration in every bucket of their histograms
 //   threads: many keys on eight threads that end, and whose sums are kept
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -33,7 +30,7 @@ std::atomic<std::size_t> max{0};
 
 void* counted(void* memory) {
   if (memory == nullptr) { return nullptr; }
-  const std::size_t bytes = ::malloc_usable_size(memory) + sizeof(std::size_t);  // with malloc's own
+  const std::size_t bytes = ::malloc_usable_size(memory) + sizeof(std::size_t);  // including malloc's overhead
   const std::size_t sum = now.fetch_add(bytes) + bytes;
   std::size_t before = max.load();
   while (sum > before && !max.compare_exchange_weak(before, sum)) {}
@@ -63,7 +60,7 @@ const takt::Key& key(int number) {
   return takt::key(("a key of some length, number " + std::to_string(number)).c_str());
 }
 
-/// One duration in each octave; twice, as the first call of a path and warm-up are in no histogram.
+/// One duration in each octave; twice, because histograms exclude the first call of a path and warm-up.
 void sparse(int first, int last) {
   for (int number = first; number < last; ++number) {
     for (int octave = 0; octave < 2 * kOctaves; ++octave) {
@@ -112,7 +109,7 @@ int main(int count, char** arguments) {
   options.table = false;
   options.period = std::chrono::milliseconds(3'600'000);
   options.exit_timeout = std::chrono::milliseconds(60'000);
-  options.background = false;  // so that what happens at one time is the same each time
+  options.background = false;  // makes simultaneous allocations deterministic
   takt::Session session("memory", options);
   if (what == "sparse") { sparse(0, kMaxKeys); }
   if (what == "dense") { dense(700); }

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""`takt merge` makes one file of many, from which every command prints what it prints from the directories, and which tar reads."""
+"""`takt merge` makes one file from many. Every command prints the same for it as for the directories, and tar can read
+it."""
 
 import io
 import json
@@ -34,7 +35,7 @@ class Merge(rig.Case):
         return file
 
     def printed(self, words, run):
-        """What a command says, and writes, of a run, but for where that lies and how long ago it was."""
+        """Returns a command's output and files for a run, without paths and ages."""
         file = self.scratch / "time line.json"
         done = self.takt(*words, *(["-o", file] if words[0] == "trace" else []), run, status=None)
         text = done.stdout + "---\n" + done.stderr + str(done.returncode)
@@ -49,8 +50,8 @@ class Merge(rig.Case):
                 self.assertEqual(self.printed(words, run), self.printed(words, in_file))
 
     def job(self, world=5):
-        """A job of which rank 0 and 1 have ended, rank 2 was killed in a region, rank 3 has a damaged journal, and rank 4 is
-        not there. Rank 1 and 2 have a time line, too."""
+        """A job in which ranks 0 and 1 have ended, rank 2 was killed in a region, rank 3 has a damaged journal, and
+        rank 4 is missing. Ranks 1 and 2 have a time line, too."""
         env = {"TAKT_RUN_ID": "job", "TAKT_WORLD_SIZE": world, "TAKT_PERIOD_MS": 10}
         self.run_program("stage", 0, TAKT_RANK=0, **env)
         self.run_program("stage", 0, TAKT_RANK=1, TAKT_TRACE=1, **env)
@@ -99,7 +100,7 @@ class Merge(rig.Case):
         for form in ([], ["--json"], ["--markdown"]):
             self.assertEqual(text("diff", *form, *runs(file, "one"), "--", *runs(file, "two"), "--reason", "a test"),
                              text("diff", *form, *runs(self.runs, "one"), "--", *runs(self.runs, "two"), "--reason", "a test"))
-        # Nothing counts samples here: what is said of that is the same, too.
+        # No samples are counted here, so the text is the same.
         of_file, of_directories = (self.takt("scaling", *runs(directory, "one", "two"), status=None) for directory in (file, self.runs))
         self.assertEqual((of_file.returncode, of_file.stderr), (of_directories.returncode, of_directories.stderr))
 
@@ -117,7 +118,7 @@ class Merge(rig.Case):
         again = self.merge(self.runs)
         self.assertEqual(len(json.loads(self.takt("ls", "--json", again).stdout)["runs"]), 2)
 
-    def test_tar_reads_the_file_and_its_directories_are_the_ones_that_went_in(self):
+    def test_tar_extracts_the_original_directories(self):
         run = self.job()
         file = self.merge(run)
         with tarfile.open(file) as tar:
@@ -154,7 +155,7 @@ class Merge(rig.Case):
         [directory] = {each.parent.parent for each in out.rglob("events*")}
         self.assertTrue(directory.name.startswith("rank-0-"), directory)
 
-    def test_a_rank_that_goes_on_is_named_and_what_it_has_is_in(self):
+    def test_a_running_rank_is_named_and_its_data_is_included(self):
         started = self.start("hang", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10)
         self.assertEqual(started.process.stdout.readline(), "ready\n")
         self.assertTrue(rig.wait_until(lambda: "Comm" in self.takt("report", self.runs).stdout))
@@ -162,12 +163,12 @@ class Merge(rig.Case):
         self.assertRegex(done.stderr, r"^takt: rank 0 of run \S+ is still running; the file has its data so far\n$")
         self.assertIn("still running in Epoch > Batch > Comm", self.takt("report", self.scratch / "now.tar").stdout)
         self.assertEqual(started.end(60 * rig.SLACK, "go\n").status, 0)
-        # The file is the shorter one of two by now.
+        # The merged file is the shorter one by now.
         later = self.merge(self.scratch / "now.tar", self.runs)
         self.assertIn("rank 0: finished", self.takt("report", later).stdout)
         self.assertIn("1 rank of 1 run", self.takt("merge", self.runs, "now.tar", "-o", "again.tar").stdout)
 
-    def test_what_is_there_is_replaced_only_where_somebody_says_so(self):
+    def test_an_existing_file_is_replaced_only_on_request(self):
         self.run_program("names")
         for file, words in ((self.scratch / "theirs", b"a thesis"), (self.scratch / "theirs.tar", b"\0" * 10240)):
             file.write_bytes(words)
@@ -183,11 +184,11 @@ class Merge(rig.Case):
         self.assertIn("there is no directory", self.takt("merge", "nowhere", "-o", "x", status=1).stderr)
         self.assertIn("name another file with -o", self.takt("merge", self.runs, "-o", "no/x", status=1).stderr)
 
-    def test_a_file_that_is_cut_off_anywhere_says_so_and_the_rest_is_read(self):
+    def test_a_truncated_file_is_reported_and_the_rest_is_read(self):
         run = self.job()
         whole = self.merge(run).read_bytes()
         file = self.scratch / "cut.tar"
-        for left in range(0, len(whole) - 1024, len(whole) // 60):  # behind that stands the mark of the end
+        for left in range(0, len(whole) - 1024, len(whole) // 60):  # followed by the end-of-archive blocks
             file.write_bytes(whole[:left])
             for words in (["report"], ["check"], ["ls"], ["report", "--json"]):
                 done = self.takt(*words, file, status=1)
@@ -211,7 +212,7 @@ class Merge(rig.Case):
                 done = self.takt(*words, file, status=None)
                 self.assertIn(done.returncode, (0, 1), done)
 
-    def test_a_hostile_archive_leads_nowhere(self):
+    def test_a_hostile_archive_changes_nothing_outside(self):
         self.run_program("names")
         file = self.merge(self.runs)
         [rank] = self.runs.glob("*/rank-*")

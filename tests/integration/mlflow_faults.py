@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the faults (faults.py) may do to the delivery to a tracking server of MLflow's."""
+"""The errors (faults.py) for delivery to an MLflow tracking server."""
 
 import re
 
@@ -34,17 +34,17 @@ class MlflowFaults(faults.Faults):
             self.assertEqual(len(set(run.steps(key))), len(run.steps(key)))
 
     def check_rest_is_synced(self, server, ended):
-        """What was said to be missing is what comes now."""
+        """Checks that the data reported as missing is sent now."""
         missing = re.findall(r"(\d+) points are missing", ended.err)
         before = server.only_run().points() if server.runs else 0
         self.sync(server)
         self.check_all_once(server)
         if missing:
-            # Of a request without an answer nobody knew.
+            # For requests without a reply, the outcome is unknown.
             self.assertGreaterEqual(int(missing[0]), server.only_run().points() - before)
 
     def test_server_comes_up(self):
-        """And is killed, and another one with the same memory takes its place."""
+        """The server is also killed, and another one with the same data replaces it."""
         port = closed_port()
         self.begin(f"http://127.0.0.1:{port}")
         first = self.serve(port=port)

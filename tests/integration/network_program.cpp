@@ -1,14 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains in small and sends it to MLflow, or with a WANDB_API_KEY to W&B. Each line of its standard input is a number
-// of steps to
-// make, answered with "done <steps so far>"; at the end of the input it says "result <bits of what was trained>" and
-// "delivered 0"
-// or "delivered 1".
-//   network_program endless <log>: steps until it is killed; in the log, two numbers a step: the step, and when it
-// ended, in ns
-//   of CLOCK_MONOTONIC
+// Runs a small training loop and sends it to MLflow or, with a WANDB_API_KEY, to W&B. Each line of standard input is a
+// number of steps to make, answered with "done <steps so far>". At the end of the input it prints "result <bits of the
+// training result>" and "delivered 0" or "delivered 1".
+//   network_program endless <log>: steps until it is killed; logs two numbers per step: the step, and its end
+//                                  in ns of CLOCK_MONOTONIC
 #include <takt/exporters/mlflow.hpp>
 #ifdef HAS_WANDB
 #include <takt/exporters/wandb.hpp>
@@ -33,7 +30,7 @@ std::int64_t now_ns() {
       .count();
 }
 
-/// A step of no length would record rows faster than they are collected.
+/// Steps without a duration would record rows faster than they are collected.
 void pause() {
   const std::int64_t until = now_ns() + 100'000;
   while (now_ns() < until) {}

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What faults of a server or of the way to it do to the delivery to MLflow (faults.py), and those that only MLflow has. The server
-keeps two where it is sent something twice."""
+"""Effects of server and network errors on the delivery to MLflow (faults.py), and errors that only MLflow has. The
+server keeps duplicates."""
 
 import os
 import random
@@ -48,7 +48,8 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
         self.assertGreater(self.server.count("runs/get"), 0)
 
     def test_reply_cut(self):
-        """After it was stored; and until the program ends the server does not tell what it has."""
+        """The reply is cut off after the data was stored, and the server does not list its data until the program
+        ends."""
         def fault(_method, endpoint, body):
             if endpoint == "runs/get" and self.met.is_set():
                 return failing(503)
@@ -86,7 +87,7 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
 
     @unittest.skipUnless(PRELOADED, "nothing is preloaded under a sanitizer")
     def test_clock_set_back_an_hour(self):
-        """Just after the program began."""
+        """Just after the program started."""
         sign = self.scratch / "sign"
         server = self.serve()
         self.begin(server.url, LD_PRELOAD=PRELOADED, CLOCK_SIGN=sign)
@@ -101,9 +102,9 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
         self.assertLess(abs(time.time() * 1000 - stamps[-1]), 60_000 * rig.SLACK)
 
     def test_many_programs_at_a_failing_server(self):
-        """They do not come back all at once."""
+        """They do not retry all at once."""
         chance = random.Random(1)
-        failed = {}  # run: when
+        failed = {}  # run: time
         waits = []
 
         def fault(_method, endpoint, body):
@@ -112,7 +113,7 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
             if chance.random() < 0.5:
                 return None
             if endpoint == "runs/log-batch":
-                failed[body[-12:]] = time.monotonic()  # the end of it is the name of the run
+                failed[body[-12:]] = time.monotonic()  # the body ends with the run's name
             return failing(503)
         server = self.serve(fault)
         programs = [self.start(stdin=subprocess.PIPE, **self.environment_for(server.url, TAKT_EXIT_MS=4000))
@@ -130,7 +131,7 @@ class Network(mlflow_faults.MlflowFaults, rig.Case):
         for run in server.runs.values():
             self.assertEqual((sorted(run.steps("weight")), run.copies(), run.status), (list(range(5)), 0, "FINISHED"))
         if rig.SLACK != 1:
-            return  # too few for what follows
+            return  # too few for the checks below
         self.assertGreater(len(waits), PROGRAMS // 4)
         waits.sort()
         self.assertGreater(waits[len(waits) * 3 // 4] - waits[len(waits) // 4], 0.1)

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions that overlap on purpose: by handles in turn and in any order, ended on other threads, ended twice, and open
-// at the end.
-// Prints how many have ended.
+// Regions that overlap on purpose: with handles, in alternation and in any order, ended on other threads, ended twice,
+// or open at the end. Prints how many have ended.
 #include <takt/backends/cpu.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -31,7 +30,7 @@ void end(Timer& timer, const takt::Handle& handle) {
   ++ended;
 }
 
-/// Two buffers: each region begins before the one before it has ended.
+/// Two buffers: each region starts before the previous one has ended.
 void in_turn(Timer& timer, int times) {
   takt::Handle last = timer.start(takt::IO);
   for (int time = 0; time < times; ++time) {
@@ -42,7 +41,7 @@ void in_turn(Timer& timer, int times) {
   end(timer, last);
 }
 
-/// Up to 16 open at once, which end in any order, some of them twice.
+/// Up to 16 open regions, ended in random order, some of them twice.
 void in_any_order(Timer& timer, std::uint64_t seed, int times) {
   takt_test::Random random(seed);
   std::vector<takt::Handle> open;
@@ -60,7 +59,7 @@ void in_any_order(Timer& timer, std::uint64_t seed, int times) {
   for (const takt::Handle& each : open) { end(timer, each); }
 }
 
-/// Begun here, and ended by another thread while this one goes on.
+/// Starts regions that another thread ends while this one continues.
 void elsewhere(Timer& timer, int times) {
   for (int time = 0; time < times; ++time) {
     const takt::Scope around(takt::Comm);
@@ -73,7 +72,7 @@ void elsewhere(Timer& timer, int times) {
     });
     in_turn(timer, 20);
     other.join();
-    for (const takt::Handle& each : open) { timer.end(each); }  // has ended
+    for (const takt::Handle& each : open) { timer.end(each); }  // ended
   }
 }
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who writes the page of a run, and what stands on it; the program is the digits example. How it looks is for tests/page."""
+"""Tests which processes write a run's page, and its contents, with the digits example. tests/page tests its layout."""
 
 import json
 import os
@@ -28,7 +28,8 @@ class Pages(rig.Case):
         return done
 
     def train(self, *options, **env):
-        """Returns the directory of the run. One epoch is too little to learn enough: the status does not count."""
+        """Returns the run's directory. Ignores the exit status, because one epoch is too short to reach the
+        accuracy."""
         before = set(self.runs.glob("*"))
         self.start("--epochs", 1, *options, **env).end(120 * rig.SLACK)
         return (set(self.runs.glob("*")) - before or before).pop()
@@ -88,14 +89,14 @@ class Pages(rig.Case):
         self.assertEqual(data["run"]["rank"], -1)
         self.assertEqual(data["heat"]["ranks"], [0, 1, 2])
         self.assertEqual(len(data["heat"]["cells"]), 3 * len(data["heat"]["first"]))
-        self.assertEqual(data["series"][0]["steps"], 23)  # of one rank
+        self.assertEqual(data["series"][0]["steps"], 23)  # one rank
         self.assert_has(page, "These are the steps and metrics of rank 0.")
         for finding in report["job"]["findings"]:
             self.assert_has(page, finding["sentence"].split(";")[0])
         of_one = data_of(self.page(run, "--rank", 2))
         self.assertEqual((of_one["run"]["rank"], of_one["heat"]), (2, None))
 
-    def test_run_that_has_not_ended_well_has_a_page(self):
+    def test_a_failed_run_has_a_page(self):
         run = self.train()
         directory, = run.glob("rank-*")
         journal = directory / "journal-00000.tjl"
@@ -110,7 +111,7 @@ class Pages(rig.Case):
                     continue
                 self.assertTrue(re.search("not finished|the journal is damaged|died", self.page(run)))
 
-    def test_what_cannot_be_is_told(self):
+    def test_invalid_page_requests_are_reported(self):
         first, second = self.train(), self.train()
         file = self.scratch / "page.html"
         self.assertIn("a page shows one run, but 2 are given; name one", self.takt("report", "--html", file, first, second, status=1).stderr)
@@ -118,7 +119,7 @@ class Pages(rig.Case):
         self.takt("report", "--html", file, "--json", first, status=2)
         self.assertFalse(file.exists())
 
-    def test_comparison_has_a_page_beside_its_text(self):
+    def test_a_comparison_has_a_page_besides_its_text(self):
         base, new = self.train(), self.train("--batch", 32)
         file = self.scratch / "diff.html"
         text = self.takt("diff", base, "--html", file, "--fail-on", "2%", "--", new, status=3).stdout

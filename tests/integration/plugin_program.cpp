@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Opens a plug-in that has Takt in it, lets threads record there, closes it, and lets the threads end. 0 if it gets so
-// far.
+// Opens a plug-in that contains Takt, records in threads there, closes it, and ends the threads. Exits with 0 if it
+// gets that far.
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plug-in with Takt in it is closed while threads that have recorded there live on."""
+"""A plug-in that contains Takt is closed while threads that recorded in it are still alive."""
 
 import sys
 

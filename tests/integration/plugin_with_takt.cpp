@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A plug-in that has all of Takt in it, and may be unloaded as far as its linker knows.
+// A plug-in that contains all of Takt and, as far as its linker knows, may be unloaded.
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 

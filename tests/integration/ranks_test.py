@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks of one run share an id, not a directory; one of them prints."""
+"""Ranks of one run share an ID but not a directory; one of them prints."""
 
 import unittest
 
@@ -9,7 +9,7 @@ import rig
 
 class Ranks(rig.Case):
     def launch(self, ranks, **env):
-        """All at once, as torchrun does; each with a step more than the one before."""
+        """Starts all ranks at once, like torchrun; each makes one step more than the previous rank."""
         started = [
             self.start("steps", 3 + index, RANK=rank, LOCAL_RANK=rank, WORLD_SIZE=len(ranks), LOCAL_WORLD_SIZE=len(ranks),
                        MASTER_ADDR="127.0.0.1", MASTER_PORT=29500, **env) for index, rank in enumerate(ranks)
@@ -37,18 +37,18 @@ class Ranks(rig.Case):
             self.assertEqual(rig.calls(summary, "Batch"), 3 + rank)
         self.assertEqual(sorted(summary["run"]["rank"] for summary in summaries), list(range(8)))
 
-    def test_every_rank_a_run_of_its_own(self):
+    def test_every_rank_has_its_own_run(self):
         ended = self.launch(range(3), TAKT_RANKS="all")
         self.assertEqual([each.out.count("Takt: run, run ") for each in ended], [1, 1, 1])
 
-    def test_two_processes_that_claim_one_rank_keep_apart(self):
+    def test_two_processes_that_claim_one_rank_are_separate(self):
         self.launch([1, 1])
         directories = self.directories()
         self.assertEqual(len(directories), 2)
         self.assertEqual(sorted(rig.calls(self.summary(directory), "Batch") for directory in directories), [3, 4])
         self.assertEqual({self.summary(directory)["run"]["rank"] for directory in directories}, {1})
 
-    def test_restarted_attempts_keep_apart(self):
+    def test_restarted_attempts_are_separate(self):
         for attempt in (0, 1):
             self.launch([0, 1], TORCHELASTIC_RUN_ID="job", TORCHELASTIC_RESTART_COUNT=attempt)
         attempts = sorted(self.summary(directory)["run"]["attempt"] for directory in self.directories())

@@ -32,7 +32,7 @@ struct Last {
   std::atomic<pid_t> child{0};
   std::atomic<std::uint32_t> site{0};
 };
-/// Of all processes.
+/// Shared by all processes.
 struct Board {
   std::atomic<std::uint32_t> count{0};
   std::atomic<std::uint32_t> allocations{0};
@@ -41,13 +41,13 @@ struct Board {
 };
 Board* g_board = nullptr;
 
-// Of this process.
+// This process's plan.
 Plan g_plan;
 std::atomic<bool> g_started{false};
 std::atomic<std::uint32_t> g_allocations{0};
 std::atomic<std::uint32_t> g_refused{0};
-std::atomic<std::int64_t> g_begin_ns{0};       // of kEverything or a single site
-std::atomic<std::int64_t> g_first_ns[kSites];  // of each site, of kAll
+std::atomic<std::int64_t> g_begin_ns{0};       // for kEverything or a single site
+std::atomic<std::int64_t> g_first_ns[kSites];  // of each site, for kAll
 __thread int g_exempt = 0;
 
 using AllocateException = void* (*)(std::size_t);
@@ -93,7 +93,7 @@ std::uint32_t this_site() {
   return kSites - 1;
 }
 
-/// The first call begins it.
+/// The first call starts it.
 bool is_within(std::atomic<std::int64_t>& begin_ns, Plan::Mode mode) {
   std::int64_t begin = 0;
   const std::int64_t now = now_ns();
@@ -133,7 +133,7 @@ void set_up() {
   if (memory == MAP_FAILED) { std::abort(); }
   g_board = new (memory) Board;
   Walk walk;
-  _Unwind_Backtrace(step, &walk);  // the first one loads what it needs
+  _Unwind_Backtrace(step, &walk);  // the first call loads what it needs
   g_allocate_exception = reinterpret_cast<AllocateException>(::dlsym(RTLD_NEXT, "__cxa_allocate_exception"));
 }
 
@@ -162,7 +162,7 @@ std::uint32_t allocations() { return g_board->allocations.load(); }
 
 namespace {
 
-/// For addr2line; without those of the C library and that of C++.
+/// For addr2line; without frames of the C and C++ libraries.
 void print_frames(const std::uintptr_t* frames, unsigned count) {
   Dl_info program = {};
   ::dladdr(reinterpret_cast<const void*>(&print_last), &program);
@@ -202,7 +202,7 @@ Exempt::~Exempt() { --g_exempt; }
 
 #if TEST_SANITIZED
 
-// A sanitizer has an allocator of its own: only what C++ asks for is refused.
+// A sanitizer has its own allocator, so only C++ allocations are refused.
 void* operator new(std::size_t bytes) {
   void* memory = refusals::refuse() ? nullptr : std::malloc(bytes);
   if (memory == nullptr) { throw std::bad_alloc(); }
@@ -223,9 +223,9 @@ void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory
 #else
 
 extern "C" {
-/// Where malloc() gives none, libstdc++ takes the memory of an exception from a store behind a lock. Were one of Takt's
-/// threads in there while the main thread forks, the child's first exception would wait for ever. So the main thread
-/// alone, which forks, gets there.
+/// If malloc() fails, libstdc++ takes an exception's memory from a pool with a lock. If a thread of Takt's held that
+/// lock while the main thread forks, the child's first exception would block forever. So only the main thread, which
+/// forks, may use the pool.
 void* __cxa_allocate_exception(std::size_t bytes) noexcept {
   if (::gettid() == ::getpid()) { return refusals::g_allocate_exception(bytes); }
   const refusals::Exempt exempt;

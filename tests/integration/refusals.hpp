@@ -6,40 +6,40 @@
 
 #include <sys/types.h>
 
-/// Stands in front of malloc() and its kin, and refuses as a Plan says. A place that allocates is known by who calls
-/// whom there.
+/// Replaces malloc() and related functions, and refuses memory as a Plan says. Allocation sites are identified by their
+/// call stacks.
 namespace refusals {
 
 struct Plan {
   enum class Mode { never, once, for_a_while, ever };
   static constexpr std::uint32_t kAll = 0xFFFFFFFF;         ///< each site by itself, at its first call
-  static constexpr std::uint32_t kEverything = 0xFFFFFFFE;  ///< sites do not matter
+  static constexpr std::uint32_t kEverything = 0xFFFFFFFE;  ///< regardless of the site
 
   Mode mode = Mode::never;
   std::uint32_t site = kAll;
-  std::uint32_t from = 0;  ///< of kEverything: the first allocation
+  std::uint32_t from = 0;  ///< for kEverything: the first refused allocation
 };
 
-/// Before any child: what the children find is kept for all of them.
+/// Call before any child starts. The children's findings are shared.
 void set_up();
-/// This process, from now on.
+/// Starts to refuse memory in this process.
 void begin(const Plan& plan);
-/// There was something to refuse, and it is over for good. For ever for Mode::ever.
+/// Returns true if memory was refused and no refusals follow. Always false for Mode::ever.
 bool over();
-/// How often memory was refused in this process.
+/// Returns how often memory was refused in this process.
 std::uint32_t refused();
 
-/// Found so far, by all processes.
+/// Returns the number of sites found so far, by all processes.
 std::uint32_t sites();
-/// Of the first process.
+/// Returns the first process's number of allocations.
 std::uint32_t allocations();
-/// Says where the last refusal of a child was.
+/// Prints the site of a child's last refusal.
 void print_last(pid_t child);
 
-/// Says where std::terminate() was called, and aborts.
+/// Prints the stack of std::terminate() and aborts.
 [[noreturn]] void on_terminate();
 
-/// While one lives, this thread gets what it asks for, and is not looked at: what the test does for itself.
+/// While one exists, this thread's allocations succeed and are not counted. For the test's own allocations.
 class Exempt {
  public:
   Exempt();

@@ -49,11 +49,11 @@ enum Fault : int {
   kChild,
 };
 
-// Where each place fails once, the end has to try again as often as it comes to new ones.
+// If each site fails once, the end must retry as often as it reaches new sites.
 int g_exit_ms = 400;
-constexpr double kTimeout = 60;  // seconds until what should happen has happened
+constexpr double kTimeout = 60;  // timeout for an expected event, in seconds
 
-/// Sees what comes out; needs no memory.
+/// Observes the exported data; needs no memory.
 class Probe final : public takt::Exporter {
  public:
   const char* name() const noexcept override { return "probe"; }
@@ -131,7 +131,7 @@ void use_timers() {
 void* on_thread(void* session) {
   takt::name_thread("a worker with a name that is too long for a small string");
   step(static_cast<takt::Session*>(session), 1);
-  --g_made;  // a series of its own; counted by nobody
+  --g_made;  // goes to its own series, which is not counted
   const takt::Scope comm(takt::Comm);
   return nullptr;
 }
@@ -148,7 +148,7 @@ void run_thread(takt::Session* session) {
 
 void on_region(const takt::Key&, void*) noexcept {}
 
-/// What a set-up call may throw; anything else is a fault.
+/// Setup calls may throw; any other exception is an error.
 template <class Call>
 bool try_to(Call call) {
   try {
@@ -170,11 +170,12 @@ takt::SessionOptions options() {
   return options;
 }
 
-/// In place: the test needs no memory for it.
+/// Created in place, so the test needs no memory for it.
 class Place {
  public:
   takt::Session* open(const char* name) {
-    // A single place may fail only now, and then another one: more than one attempt with memory again.
+    // A single site may fail only now, followed by another: it takes more than one attempt after memory is available
+    // again.
     for (int attempt = 0, with_memory = 0; with_memory < 2000 && !session_; ++attempt) {
       if (is_for_ever && refusals::refused() > 300 && attempt > 300) { break; }
       if (refusals::over()) { ++with_memory; }
@@ -217,12 +218,12 @@ bool steps_until(takt::Session& session, Condition condition) {
   return true;
 }
 
-/// With memory again, steps come out again.
+/// Checks that steps are exported when memory is available again.
 int recover(takt::Session& session) {
   if (!steps_until(session, [] { return refusals::over(); })) { return kUnknown; }
   const auto made = static_cast<std::int64_t>(g_made);
   if (!steps_until(session, [made] { return Probe::newest.load() >= made; })) { return kNoRows; }
-  if (session.run().directory.empty()) { return kFine; }  // no directory could be made, and that was told
+  if (session.run().directory.empty()) { return kFine; }  // the directory could not be created, and that was reported
   const std::uint64_t bytes = journal_bytes(session.run().directory);
   const bool grows = steps_until(session, [&] { return journal_bytes(session.run().directory) > bytes + 100; });
   return grows ? kFine : kNoJournal;
@@ -235,7 +236,7 @@ int close(takt::Session& session) {
   return took > milliseconds(g_exit_ms) + std::chrono::seconds(10) ? kLateClose : kFine;
 }
 
-/// A child records, and has a run of its own; nothing of that is the parent's.
+/// A child records and has its own run, without data of the parent's.
 int fork_one() {
   pid_t child = -1;
   {
@@ -243,7 +244,7 @@ int fork_one() {
     child = ::fork();
   }
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // what hangs is not waited for
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not wait for a hanging child
     { const takt::Scope ignored(takt::Forward); }
     Place place;
     place.is_for_ever = true;
@@ -292,7 +293,7 @@ int run(const Plan& plan) {
   }
   takt::remove_listener(listener);
   takt::complete(milliseconds(1));
-  // A sanitizer's allocator knows nothing of fork(): the child would hang where a thread of Takt's is inside of it.
+  // A sanitizer's allocator does not support fork(): the child would hang if a thread of Takt's is inside it.
   int error = takt_test::kSanitized ? kFine : fork_one();
   if (error == kFine && plan.mode != Plan::Mode::ever) { error = recover(*session); }
   if (error != kFine) { return error; }

@@ -4,12 +4,12 @@
 
 #include "refusals.hpp"
 
-/// A program that uses all of Takt's public interface, in short.
+/// A short program that uses all of Takt's public interface.
 namespace life {
 
-/// From the first region to the end, while memory is refused. Returns a status for _exit(): 0 if all went as it should.
+/// Runs from the first region to the end while memory is refused. Returns a status for _exit(): 0 on success.
 int live(const refusals::Plan& plan);
-/// What a status means.
+/// Returns the meaning of a status.
 const char* error_of(int status);
 
 }  // namespace life

@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Memory that cannot be had, at each place of Takt's that asks for some: once, for 300 ms, and for ever; and all of
-// it, from some
-// moment on. Each time a child lives through a run in small, and must neither die nor hang nor lose something in
-// silence; where
-// there is memory again, what follows is written again.
-//   memory_program <seconds> [<seed>]   goes through as many places as fit into so many seconds; 0: all of them
+// Refuses memory at each allocation site in Takt: once, for 300 ms, and forever; also refuses all memory from some
+// moment on. Each time a child runs a short training loop. It must not crash, hang or drop data silently, and it must
+// record again once memory is available.
+//   memory_program <seconds> [<seed>]   tests as many sites as fit into this time; 0: all of them
 #include "refusals.hpp"
 #include "refusals_life.hpp"
 
@@ -30,7 +28,7 @@ namespace {
 
 using refusals::Plan;
 
-constexpr double kHangs = 300;  // seconds: a child that takes longer than this, however busy the machine is
+constexpr double kHangs = 300;  // timeout of a child in seconds, even on a busy machine
 constexpr unsigned kAtOnce = 2;
 
 double now() {
@@ -122,7 +120,7 @@ int main(int count, char** arguments) {
   const std::uint32_t allocations = refusals::allocations();
   std::printf("%u places, %u allocations\n", known, allocations);
   if (trials.failures() != 0 || known < 50) { return 1; }
-  // All places in one life, each at its first call; what only then comes to light, in the next ones.
+  // All sites in one run, each at its first call; sites found only then are tested in the next runs.
   for (int round = 0; round < 4; ++round) { whole({Plan::Mode::once, Plan::kAll, 0}); }
   for (unsigned part = 0; part < 12; ++part) {
     const std::uint32_t from = allocations / 12 * part + static_cast<std::uint32_t>(random() % (allocations / 12 + 1));

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""No place at which memory cannot be had ends a program, holds it up, or stops what comes after."""
+"""No failed allocation ends a program, blocks it, or stops later recording."""
 
 import os
 import unittest
@@ -9,8 +9,8 @@ import rig
 
 
 class Memory(rig.Case):
-    def test_every_place_and_everything_from_some_moment_on(self):
-        # MEMORY_SECONDS=0 goes through all places one by one, which takes some minutes.
+    def test_every_allocation_site_and_all_memory_from_some_moment_on(self):
+        # MEMORY_SECONDS=0 tests all sites one by one, which takes some minutes.
         seconds = os.environ.get("MEMORY_SECONDS", "25")
         ended = self.run_program(seconds, os.environ.get("MEMORY_SEED", "1"), timeout=850 if seconds != "0" else 7200)
         self.assertRegex(ended.out, r" 0 failures\n$")

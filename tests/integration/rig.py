@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a program as a child that cannot hang, fill the disk, or leave anything behind, and reads what it leaves on purpose."""
+"""Runs a program as a child that cannot hang, fill the disk or leave processes or files behind, and reads its
+output."""
 
 import csv
 import ctypes
@@ -25,26 +26,26 @@ MIB = 1 << 20
 LAUNCHERS = ("TAKT_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "MV2_", "PALS_", "FLUX_", "SLURM_", "PBS_", "LSB_",
              "MASTER_", "WANDB_")
 RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-# Seconds that a busy machine, or a sanitizer, may add to what a test allows.
+# Seconds that a busy machine or a sanitizer may add to a test's time limit.
 SLACK = float(os.environ.get("SLACK", 1))
-# By so many seconds a busy machine may be late. What such a test looks for lasts longer, as a request may, which has 30 s, or
-# for ever.
+# Maximum delay by a busy machine, in seconds. Such tests wait for something that takes longer, like a request with a
+# timeout of 30 s, or that never ends.
 LATE = 10 + SLACK
-ROWS = 20  # a type of frames
+ROWS = 20  # frame type
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def environment(**extra):
-    """This one without what Takt reads, and with what is given; None unsets."""
+    """Returns this environment without Takt's variables and with the given ones; None unsets a variable."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) and name not in RANKS}
-    # ThreadSanitizer refuses threads in the child of a process that had some, unless told.
+    # By default ThreadSanitizer rejects threads in the child of a multi-threaded process.
     clean["TSAN_OPTIONS"] = clean.get("TSAN_OPTIONS", "") + ":die_after_fork=0"
     clean.update({name: str(value) for name, value in extra.items() if value is not None})
     return clean
 
 
 class Ended:
-    """What a program did: its status as of subprocess (negative: a signal), what it said, and how long it took."""
+    """A program's result: its status as of subprocess (negative: a signal), its output, and its duration."""
 
     def __init__(self, process, out, err, seconds):
         self.status = process.returncode
@@ -58,7 +59,7 @@ class Ended:
 
 
 class Started:
-    """A program under way."""
+    """A running program."""
 
     def __init__(self, command, env, stdin, stdout, file_bytes, prepare):
         def before_exec():
@@ -73,7 +74,7 @@ class Started:
                                         start_new_session=True, preexec_fn=before_exec)
 
     def end(self, timeout, words=None):
-        """Waits for it. Kills it, and fails, when it takes longer than `timeout`; all that it started goes with it."""
+        """Waits for the program. If it takes longer than `timeout`, kills it with all its children and fails."""
         try:
             out, err = self.process.communicate(words, timeout=timeout)
             ended = Ended(self.process, out or "", err, time.monotonic() - self.begin)
@@ -88,7 +89,7 @@ class Started:
         return ended
 
     def kill(self):
-        """Ends the whole process group. Returns whether there was anything left of it."""
+        """Kills the whole process group. Returns True if any process was left."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -97,7 +98,7 @@ class Started:
 
 
 class Case(unittest.TestCase):
-    """A test with a directory of its own; the program under test is the first argument of the script."""
+    """A test with its own directory; the program under test is the script's first argument."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
@@ -132,13 +133,13 @@ class Case(unittest.TestCase):
             return list(csv.DictReader(file))
 
     def frames(self, kind, directory=None):
-        """The payloads of one type of frame in the journal, as far as they hold no beginning of another one."""
+        """Returns the payloads of one frame type in the journal, if they do not contain the start of another frame."""
         files = sorted((directory or self.directory()).glob("journal-*.tjl"))
         frames = [frame for file in files for frame in file.read_bytes().split(b"tFrm")[1:]]
         return [frame[20:20 + int.from_bytes(frame[:4], "little")] for frame in frames if frame[8:10] == bytes((kind, 0))]
 
     def rows_in_journal(self, directory=None):
-        """How many rows its frames say that they have."""
+        """Returns the number of rows that its frames declare."""
         def numbers(payload):
             value = shift = 0
             for byte in payload:
@@ -150,7 +151,7 @@ class Case(unittest.TestCase):
         return sum(list(itertools.islice(numbers(payload), 2))[1] for payload in self.frames(ROWS, directory))
 
     def job(self, command):
-        """The figures over ranks as `takt report` tells them: {name of a metric of the trackers': value}."""
+        """Returns the metrics over ranks from `takt report`: {name of a tracker's metric: value}."""
         done = subprocess.run([command, "report", "--json", str(self.runs)], capture_output=True, text=True, check=True,
                               timeout=60 * SLACK)
         run, = json.loads(done.stdout)["runs"]
@@ -168,7 +169,7 @@ class Case(unittest.TestCase):
 
 
 def wait_until(condition, seconds=60):
-    """Looks again and again, for what has no other bell. Returns whether it came true."""
+    """Polls a condition that cannot be waited for otherwise. Returns True if it was met."""
     end = time.monotonic() + seconds * SLACK
     while not condition():
         if time.monotonic() > end:
@@ -178,13 +179,13 @@ def wait_until(condition, seconds=60):
 
 
 def without_might():
-    """Modes hold for root, too, in what is executed next."""
+    """Makes file modes apply to root, too, in programs executed next."""
     for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def calls(summary, path):
-    """How often a path was entered; 0 where it is not in the summary."""
+    """Returns the number of calls of a path; 0 if the summary lacks it."""
     return sum(each["host"]["n"] for each in summary["paths"] if each["path"] == path)
 
 

@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A training run in small, by the words of its command line, in their order:
-//   by-hand        no background threads (first word, if at all)
+// A small training run, controlled by the words of its command line, in order:
+//   by-hand        no background threads (must be the first word)
 //   steps <n>      makes n steps
 //   poll, print    calls the Session
-//   stuck          adds an exporter that never comes back
-//   stuck-at-end   adds one that does not come back from the last snapshot
-//   wait           says "ready" and goes on when it is sent a line
-//   close          closes the Session and says what came of it: "closed 1"
+//   stuck          adds an exporter that never returns
+//   stuck-at-end   adds an exporter that does not return from the last snapshot
+//   wait           prints "ready" and continues after a line on standard input
+//   close          closes the Session and prints the result: "closed 1"
 //   exit <status>  exit() inside a region
-//   seize <directory>   closes all descriptors above 2, its own or not, and gets their numbers for files of its own
-//   print-words      prints and complains a lot
-//   data <n> <file>  opens a file of its own, which has to get the number n
-//   descriptors <n>  may from now on have only n files open
-//   sessions <n>     closes the Session, makes and closes n more, and says how many more files are open than after the
-//                    first one: "open 0"
+//   seize <directory>   closes all descriptors above 2 and reuses their numbers for its own files
+//   print-words      prints a lot to stdout and stderr
+//   data <n> <file>  opens its own file, which must get the number n
+//   descriptors <n>  limits the number of open files to n
+//   sessions <n>     closes the Session, makes and closes n more, and prints how many more files are open than
+//                    after the first one: "open 0"
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -59,7 +59,7 @@ void steps(int n) {
   }
 }
 
-/// As a program does that makes itself a daemon, or starts another one and closes what that should not have.
+/// Closes descriptors like a program that becomes a daemon or starts another one.
 void seize(const std::string& directory) {
   const int own = ::open((directory + "/own").c_str(), O_RDWR | O_CREAT, 0600);
   for (int number = 3; number < 256; ++number) {

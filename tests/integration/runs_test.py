@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `takt` lists the runs of a directory, and compares runs; the program is the digits example."""
+"""The command `takt` lists the runs of a directory and compares runs of the digits example."""
 
 import json
 import os
@@ -22,7 +22,8 @@ class Runs(rig.Case):
         return done
 
     def train(self, *options):
-        """Returns the directory of the run. One epoch is too little to learn enough: the status does not count."""
+        """Returns the run's directory. Ignores the exit status, because one epoch is too short to reach the
+        accuracy."""
         before = set(self.runs.glob("*"))
         self.start("--epochs", 1, *options).end(120 * rig.SLACK)
         new, = set(self.runs.glob("*")) - before
@@ -48,7 +49,7 @@ class Runs(rig.Case):
         self.assertTrue(lines[1].startswith(new.name), lines)
         self.assertRegex(lines[1], r"digits  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d +1 +45 +[\d .]+M? +(finished|failed)$")
 
-    def test_filters_are_all_to_hold(self):
+    def test_all_filters_must_match(self):
         old = self.train()
         new = self.train("--batch", 32)
         names = lambda *words: [run["run_id"] for run in self.listed(*words)]
@@ -61,7 +62,7 @@ class Runs(rig.Case):
         self.assertEqual(names("--tag", "nobody"), [])
         self.assertIn("none of 2 runs matches", self.takt("ls", "--tag", "nobody").stderr)
 
-    def test_what_cannot_be_read_is_told_and_the_others_are_there(self):
+    def test_unreadable_files_are_reported_and_the_others_are_listed(self):
         run = self.train()
         empty = self.runs / "another" / "rank-0-0-1"
         empty.mkdir(parents=True)
@@ -70,7 +71,7 @@ class Runs(rig.Case):
         self.assertIn("another", done.stderr)
         self.assertIn("there is no directory", self.takt("ls", self.scratch / "nowhere", status=1).stderr)
 
-    def test_directories_that_may_not_be_entered_are_told(self):
+    def test_inaccessible_directories_are_reported(self):
         run = self.train()
         closed = self.runs / "closed"
         closed.mkdir(mode=0)
@@ -98,14 +99,14 @@ class Runs(rig.Case):
     # Comparing
 
     def sides(self, count, *new_options):
-        """`count` runs on each side, in turn."""
+        """Makes `count` runs for each side, alternately."""
         base, new = [], []
         for _ in range(count):
             base.append(self.train())
             new.append(self.train(*new_options))
         return base, new
 
-    def test_three_runs_a_side_in_turn_have_an_interval(self):
+    def test_three_alternating_runs_per_side_have_an_interval(self):
         base, new = self.sides(3)
         document = json.loads(self.takt("diff", "--json", *base, "--", *new).stdout)
         self.assertEqual(document["schema"], "takt-diff/1")
@@ -121,13 +122,13 @@ class Runs(rig.Case):
         self.assertRegex(text, r"\Aa step takes .* instead of .*, by its p25: ")
         self.assertIn("samples/s", text)
         self.assertIn("of 3 pairs of runs", text)
-        # Not in turn: the machine may be what differs.
+        # Not alternating, so the machine may cause the difference.
         document = json.loads(self.takt("diff", "--json", "--fail-on", "1000%", base[0], new[0], base[1], "--", new[1], base[2], new[2], status=3).stdout)
         self.assertEqual((document["in_turn"], document["answer"], document["pairs"]), (False, "inconclusive", 0))
         self.assertEqual({region["mark"] for region in document["regions"]}, {None})
         self.assertEqual({figure["basis"] for region in document["regions"] for figure in region["figures"]}, {"runs"})
 
-    def test_what_decides_can_be_chosen(self):
+    def test_the_deciding_metric_can_be_chosen(self):
         base, new = self.sides(1)
         for word, figure in (("p50", "p50"), ("mean", "mean"), ("p95", "p95"), ("throughput", "time_an_item")):
             document = json.loads(self.takt("diff", "--json", "--on", word, *base, "--", *new).stdout)
@@ -135,9 +136,9 @@ class Runs(rig.Case):
             for form in ((), ("--markdown",)):
                 self.assertIn(f"by {word}", self.takt("diff", "--on", word, *form, *base, "--", *new).stdout)
 
-    def test_the_status_is_what_the_gate_says(self):
+    def test_the_exit_status_follows_the_gate(self):
         base, new = self.sides(3)
-        # No machine makes three short runs differ so little, or so much.
+        # No machine makes three short runs differ by so little, or by so much.
         tight = json.loads(self.takt("diff", "--json", *base, "--fail-on", "0.001%", "--", *new, status=None).stdout)
         self.assertIn(tight["answer"], ("inconclusive", "regression"))
         self.assertGreater(tight["regions"][0]["gate"]["runs_needed"], 3)
@@ -147,14 +148,14 @@ class Runs(rig.Case):
         self.assertIn("no intervals", text)
         self.assertIn("inconclusive", text)
 
-    def test_what_takes_several_times_as_long_is_a_regression_and_the_other_way_round_is_none(self):
-        base, new = self.sides(3, "--batch", 8)  # of which each takes an eighth of 64
+    def test_a_severalfold_slowdown_is_a_regression_and_a_speedup_is_not(self):
+        base, new = self.sides(3, "--batch", 8)  # each takes an eighth of the 64
         self.assertIn("(step) may take 2.00 % more, by its p25: regression", self.takt("diff", *new, "--", *base, "--fail-on", "2%", status=1).stdout)
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([COMMAND, "diff", *base, "--", *new], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 2)
 
-    def test_a_directory_of_runs_stands_for_all_of_them(self):
+    def test_a_directory_of_runs_means_all_its_runs(self):
         base, new = self.sides(2)
         for side, runs in (("base", base), ("new", new)):
             (self.scratch / side).mkdir()
@@ -172,14 +173,14 @@ class Runs(rig.Case):
         self.assertIn(f"{copy} is the same run as {base} and counts once", done.stderr)
         self.assertIn("is on both sides", self.takt("diff", base, "--", copy, status=2).stderr)
 
-    def test_what_differs_is_told_and_items_too(self):
+    def test_differences_are_reported_including_items(self):
         base, new = self.sides(1, "--batch", 32)
         text = self.takt("diff", *base, "--", *new).stdout
         self.assertIn("other difference: parameter batch: base 64; new 32", text)
-        self.assertGreater(text.index("other difference"), text.index("95 % interval"))  # the answer comes first, then the table
+        self.assertGreater(text.index("other difference"), text.index("95 % interval"))  # the verdict first, then the table
         self.assertIn(": compare samples/s, not the times of a step", text)
 
-    def test_runs_that_cannot_be_compared_need_a_reason(self):
+    def test_comparing_incomparable_runs_needs_a_reason(self):
         base = self.train()
         ranks = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 29500}
         self.start("--epochs", 1, **ranks).end(120 * rig.SLACK)
@@ -197,7 +198,7 @@ class Runs(rig.Case):
         document = json.loads(self.takt("diff", base, "--", new, "--reason", "why", "--json").stdout)
         self.assertEqual((document["reason"], document["obstacles"][0]["what"]), ("why", "other_world_size"))
 
-    def test_options_may_stand_between_the_runs_of_a_side(self):
+    def test_options_may_be_between_the_runs_of_a_side(self):
         runs = [self.train() for _ in range(4)]
         ended = self.takt("diff", runs[0], "--", runs[1], "--noise", "1%", runs[2], "--json", runs[3])
         document = json.loads(ended.stdout)

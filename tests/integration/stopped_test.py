@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A process that was stopped says for how long it did not run."""
+"""A stopped process reports for how long it did not run."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ class Stopped(rig.Case):
             rig.wait_until(lambda until=moment: time.monotonic() >= until)
             stopped_ns += time.monotonic_ns() - begin
             os.kill(started.process.pid, signal.SIGCONT)
-            # It comes round once more, so that one stop is told from the next.
+            # The loop runs once more, so that two stops are distinguished.
             moment = time.monotonic() + 0.3
             rig.wait_until(lambda until=moment: time.monotonic() >= until)
         ended = started.end(60, "\n")
@@ -35,7 +35,7 @@ class Stopped(rig.Case):
 
     def test_stopped(self):
         process, stopped_ns, ended = self.run_with(3)
-        # A stop in the midst of a collection is none of waiting.
+        # A stop during a collection does not count as waiting.
         self.assertGreater(process["stopped_ns"], STOP_S / 2 * 1e9)
         self.assertLess(process["stopped_ns"], stopped_ns + rig.LATE * 1e9)
         self.assertEqual(process["suspended_ns"], 0)

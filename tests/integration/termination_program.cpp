@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Is sent SIGTERM, as its argument says, which ends its run if TAKT_SIGTERM=1. It says "ready" when it waits for that,
-// or for a
-// line of its standard input.
+// Receives SIGTERM in the situation named by its argument; with TAKT_SIGTERM=1 that ends its run. Prints "ready" when
+// it waits for the signal or for a line of standard input.
 #include <takt/exporters/memory.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -43,7 +42,7 @@ struct sigaction current_action() {
   return action;
 }
 
-/// Nothing but waiting, so that a handler is called at once also under ThreadSanitizer.
+/// Only waits, so that a handler is called at once, also under ThreadSanitizer.
 [[noreturn]] void wait_for_ever() {
   for (;;) { ::pause(); }
 }
@@ -67,19 +66,19 @@ int hang() {
   wait_for_ever();
 }
 
-/// A step of no length would record rows faster than they are collected.
+/// Steps without a duration would record rows faster than they are collected.
 void pause() {
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
   while (std::chrono::steady_clock::now() < until) {}
 }
 
-/// Four threads record while the run ends, and do not know.
+/// Four threads record while the run ends, unaware of it.
 int record() {
   takt::Session session("termination");
   static std::atomic<int> going{0};
   for (int thread = 0; thread < 4; ++thread) {
     std::thread([&session] {
-      steps(1);  // before the signal can come: each of them has to be in the summary
+      steps(1);  // before the signal arrives: the summary must have each thread
       ++going;
       for (;;) {
         steps(1);
@@ -94,7 +93,7 @@ int record() {
   wait_for_ever();
 }
 
-/// Says when it is shown the last snapshot; then comes back when it is told to, or never.
+/// Reports that it got the last snapshot; then returns on request, or never.
 class Slow final : public takt::Exporter {
  public:
   const char* name() const noexcept override { return "slow"; }
@@ -136,7 +135,7 @@ class Shared final : public takt::Exporter {
   Slow& slow_;
 };
 
-/// The end takes all the time that it has.
+/// The end takes all the time that it may.
 int stuck() {
   static Slow slow;
   takt::Session session("termination");
@@ -146,7 +145,7 @@ int stuck() {
   wait_for_ever();
 }
 
-/// While the run ends the program ends, too, with a status of its own.
+/// The program ends with its own status while the run ends.
 int leaves() {
   static Slow slow;
   takt::Session session("termination");
@@ -154,7 +153,7 @@ int leaves() {
   steps(3);
   say("ready");
   slow.wait_for_end();
-  session.add(takt::MemoryExporter());  // too late, and no fault of its own
+  session.add(takt::MemoryExporter());  // too late, which is not an error of the test
   slow.report();
   return 3;
 }
@@ -197,7 +196,7 @@ bool is_in_force(const struct sigaction& own) {
          (now.sa_flags & (SA_RESTART | SA_SIGINFO)) == (own.sa_flags & (SA_RESTART | SA_SIGINFO));
 }
 
-/// Goes on when its own handler has been called.
+/// Continues after its own handler was called.
 int chained(bool full) {
   const struct sigaction own = own_action(full);
   ::sigaction(SIGTERM, &own, nullptr);
@@ -214,16 +213,15 @@ int chained(bool full) {
   return 0;
 }
 
-/// The handler is set after the Session, and calls the one that it found, as one should.
+/// A handler that is set after the Session and calls the previous one, as it should.
 struct sigaction g_found = {};
 void polite_handler(int signal, siginfo_t* info, void* context) {
   ++g_called;
   g_found.sa_sigaction(signal, info, context);
 }
 
-/// `polite`: the later handler calls the one before. The Session leaves it alone at its end. What a second Session
-/// does with it
-/// is in the end the same.
+/// `polite`: the later handler calls the previous one. The Session does not change it when it ends. A second Session
+/// gives the same result in the end.
 int covered(bool polite, int sessions) {
   {
     takt::Session session("termination");
@@ -257,7 +255,7 @@ int ignored() {
   return 0;
 }
 
-/// Without a signal: what SIGTERM would do, while there is a Session and when it is closed, twice.
+/// Prints the disposition of SIGTERM without a signal: while a Session exists and after it is closed, twice.
 int disposition() {
   for (const char* name : {"first", "second"}) {
     takt::Session session(name);
@@ -269,7 +267,8 @@ int disposition() {
   return 0;
 }
 
-/// A child of a program with a Session; with one of its own if `session`. Says how the child ended, and goes on.
+/// Forks a child of a program with a Session; with `session` the child has its own. Prints the child's status and
+/// continues.
 int forks(bool own_handler, bool session_of_child) {
   const struct sigaction own = own_action(false);
   if (own_handler) { ::sigaction(SIGTERM, &own, nullptr); }

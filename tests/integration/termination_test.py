@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""SIGTERM ends the run and then the process, where that is asked for and nobody else has a say; and changes nothing else."""
+"""If enabled and no handler of the program is set, SIGTERM ends the run and then the process. Nothing else changes."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ import unittest
 
 import rig
 
-END = 15  # the type of a frame
+END = 15  # frame type
 KILLED = b"\1\1\1"  # finished, failed, killed
 
-# What Takt says of a Session that is not the first.
+# Message about a Session that is not the first.
 LATER = (
     'takt: "second" is not the first Session of this process: its totals, steps and throughput include data '
     "recorded before. Give each run its own process or its own keys.\n"
@@ -56,9 +56,9 @@ class Termination(rig.Case):
         self.assertEqual((summary["finished"], summary["failed"], summary["killed"]), (True, False, False))
         self.assertEqual(rig.calls(summary, "Batch/Forward"), batches)
 
-    # Nobody else has a say
+    # Without a handler of the program
 
-    def test_the_run_is_whole_and_the_status_is_that_of_the_signal(self):
+    def test_the_run_is_complete_and_the_status_is_that_of_the_signal(self):
         ended = self.end_by_signal("hang")
         summary = self.check_killed()
         self.assertEqual(rig.open_paths(summary), ["Epoch", "Epoch/Comm"])
@@ -70,7 +70,7 @@ class Termination(rig.Case):
         self.end_by_signal("record", TAKT_PERIOD_MS=10, TAKT_EXIT_MS=30_000)
         summary = self.summary()
         self.assertEqual((summary["finished"], summary["killed"]), (True, True))
-        self.assertEqual(len(summary["threads"]), 5)  # with the one that made the Session
+        self.assertEqual(len(summary["threads"]), 5)  # including the thread that made the Session
         self.assertEqual(self.frames(END), [KILLED])
         self.assert_no_parts()
 
@@ -82,11 +82,11 @@ class Termination(rig.Case):
         self.terminate()
         ended = self.end(-signal.SIGTERM)
         self.assertLess(ended.seconds, 1 + rig.LATE)
-        # The latter on a busy machine.
+        # The second message appears on a busy machine.
         self.assertRegex(ended.err, 'the exporter "slow" had not finished after|was not finished within TAKT_EXIT_MS=1000 ms')
         self.check_killed()
 
-    def test_a_program_that_leaves_meanwhile_has_the_status_of_the_signal_too(self):
+    def test_a_program_that_exits_meanwhile_also_has_the_signals_status(self):
         for attempt in range(10):
             with self.subTest(attempt):
                 self.runs = self.scratch / f"runs-{attempt}"
@@ -94,7 +94,7 @@ class Termination(rig.Case):
                 self.assertEqual(ended.err, "")
                 self.check_killed()
 
-    # Somebody else has
+    # With a handler of the program
 
     def test_a_handler_of_the_program_is_called_once_and_decides(self):
         for way in ("chained", "chained_siginfo"):
@@ -110,18 +110,18 @@ class Termination(rig.Case):
                 self.assertIn("restored 1\n", ended.out)
                 self.check_finished()
 
-    def test_a_handler_that_is_set_later_stays(self):
+    def test_a_later_handler_is_kept(self):
         self.begin("covered")
         self.terminate()
         ended = self.end(0, "go\n")
         self.assertIn("called 1 kept 1\n", ended.out)
         self.check_finished(batches=3)
 
-    def test_a_handler_that_is_set_later_and_calls_the_one_before_ends_the_run(self):
+    def test_a_later_handler_that_calls_the_previous_one_ends_the_run(self):
         self.end_by_signal("covered_politely")
         self.check_killed()
 
-    def test_a_later_run_below_a_handler_that_calls_the_one_before_ends_as_well(self):
+    def test_a_later_run_also_ends_under_a_handler_that_calls_the_previous_one(self):
         ended = self.end_by_signal("covered_before", TAKT_TABLE=0)
         self.assertRegex(ended.err.removeprefix(LATER), "^takt: a handler of SIGTERM was set after that of an earlier Session.*\n$")
         first, second = sorted(self.directories(), key=lambda directory: "second" in str(directory))
@@ -129,36 +129,36 @@ class Termination(rig.Case):
         self.assertTrue(self.summary(second)["killed"])
         self.assertEqual(self.frames(END, second), [KILLED])
 
-    def test_what_is_ignored_stays_ignored(self):
+    def test_an_ignored_signal_stays_ignored(self):
         self.begin("ignored")
         self.terminate()
         ended = self.end(0, "go\n")
         self.assertIn("still 1\n", ended.out)
         self.check_finished()
 
-    def test_without_being_asked_it_leaves_the_signal_alone(self):
+    def test_by_default_the_signal_is_not_handled(self):
         for asked, during in ((0, 1), (None, 1), (1, 0)):
             with self.subTest(asked):
                 ended = self.run_program("disposition", TAKT_SIGTERM=asked, TAKT_TABLE=0)
                 self.assertEqual(ended.out, f"default {during} after 1\n" * 2)
                 self.assertEqual(ended.err, LATER)
 
-    def test_without_being_asked_the_signal_kills_as_ever(self):
+    def test_by_default_the_signal_kills_as_usual(self):
         self.end_by_signal("hang", TAKT_SIGTERM=0, TAKT_PERIOD_MS=10)
         self.assertEqual(self.frames(END), [])
 
-    def test_switched_off_it_leaves_the_signal_alone(self):
+    def test_when_turned_off_the_signal_is_not_handled(self):
         ended = self.run_program("disposition", TAKT_SIGTERM=1, TAKT_DISABLE=1)
         self.assertEqual(ended.out, "default 1 after 1\n" * 2)
 
-    def test_without_threads_it_says_that_it_cannot(self):
+    def test_without_threads_it_reports_an_error(self):
         ended = self.run_program("by_hand", TAKT_SIGTERM=1, TAKT_TABLE=0)
         self.assertEqual(ended.out, "default 1\n")
         self.assertEqual(ended.err, "takt: SIGTERM will not close the run: that needs background threads\n")
 
     # Children
 
-    def test_a_child_dies_as_ever_and_the_run_goes_on(self):
+    def test_a_child_dies_as_usual_and_the_run_continues(self):
         ended = self.run_program("forks", TAKT_SIGTERM=1, TAKT_TABLE=0)
         self.assertEqual(ended.out, f"child {-signal.SIGTERM}\n")
         self.check_finished()
@@ -169,7 +169,7 @@ class Termination(rig.Case):
         self.check_finished()
 
     @unittest.skipIf("OWN_ALLOCATOR" in os.environ, "a child of threads that allocate may hang in a sanitizer's allocator")
-    def test_a_child_with_a_run_of_its_own_ends_that_one(self):
+    def test_a_child_with_its_own_run_ends_that_run(self):
         ended = self.run_program("forks_a_run", TAKT_SIGTERM=1, TAKT_TABLE=0, TAKT_PERIOD_MS=60_000)
         self.assertEqual(ended.out, f"child {-signal.SIGTERM}\n")
         parent, child = sorted(self.directories(), key=lambda directory: "child" in str(directory))

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What Takt's own threads get of the program's signals and cores, and what happens without them.
+// Effects of the program's signals and cores on Takt's own threads, and behavior without these threads.
 #include <takt/exporters/memory.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -28,10 +28,10 @@
 
 namespace {
 std::atomic<bool> no_threads{false};
-std::atomic<int> core_of_main{-1};  // where the kernel says that the main thread is; -1: as it is
-std::atomic<int> cores_of_sync{0};  // of the thread that has the disk confirm the journal
+std::atomic<int> core_of_main{-1};  // core reported for the main thread; -1: the actual one
+std::atomic<int> cores_of_sync{0};  // number of cores of the thread that syncs the journal to disk
 
-/// How many cores a thread may run on; -1: the main thread's, too.
+/// Returns how many cores a thread may use; -1: includes the main thread's core.
 int cores_of(pid_t thread) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -40,7 +40,7 @@ int cores_of(pid_t thread) {
 }
 }  // namespace
 
-// In front of the one of the C library, for the library under test too.
+// Replaces the C library's function, also for the library under test.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                               void* argument) {
   if (no_threads) { return EAGAIN; }
@@ -73,7 +73,7 @@ void on_signal(int) {
   if (std::strncmp(name, "takt", 4) == 0) { ++on_takts_threads; }
 }
 
-/// With the line's end.
+/// Includes the newline.
 std::string name_of(pid_t thread) {
   char path[64];
   char name[32] = {};
@@ -84,7 +84,7 @@ std::string name_of(pid_t thread) {
   return read ? name : "";
 }
 
-/// Waits for `wanted` threads that bear Takt's name: a thread names itself.
+/// Waits for `wanted` threads with Takt's names: a thread names itself.
 std::vector<pid_t> takts_threads(std::size_t wanted) {
   std::vector<pid_t> found;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -114,7 +114,7 @@ takt::SessionOptions often() {
   return options;
 }
 
-/// A Session with each thread that it may have at all times: takt, takt-export and takt-sigterm.
+/// A Session with all its permanent threads: takt, takt-export and takt-sigterm.
 constexpr std::size_t kThreads = 3;
 takt::SessionOptions with_all_threads() {
   takt::SessionOptions options = often();
@@ -122,9 +122,8 @@ takt::SessionOptions with_all_threads() {
   return options;
 }
 
-/// A profiler's timer, 1 000 times a second of processor time, while the main thread does not take the signal: it goes
-/// to any
-/// other thread that does.
+/// A profiler's timer, 1000 times per second of processor time, while the main thread blocks the signal: it goes to any
+/// other thread that does not.
 int signals() {
   takt::Session session("threads", often());
   const takt::MemoryExporter memory;
@@ -142,7 +141,7 @@ int signals() {
     while (std::chrono::steady_clock::now() < end) {
       steps(1);
       const auto next = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
-      while (std::chrono::steady_clock::now() < next) {}  // at a pace that loses nothing
+      while (std::chrono::steady_clock::now() < next) {}  // a rate at which no data is dropped
       takt::record(takt::key(("key " + std::to_string(handled.load() % 100)).c_str()), std::chrono::nanoseconds(1));
     }
   });
@@ -157,7 +156,7 @@ int signals() {
   return 0;
 }
 
-/// Every signal that can be blocked is, in each thread of Takt's, from its first instruction on.
+/// Each of Takt's threads blocks every blockable signal from its first instruction on.
 int masks() {
   takt::Session session("threads", with_all_threads());
   session.add(takt::MemoryExporter());
@@ -185,7 +184,7 @@ int wait_for_a_signal() {
   for (;;) { ::pause(); }
 }
 
-/// Says how many cores this thread and each of Takt's may run on.
+/// Prints how many cores this thread and each of Takt's may use.
 int affinity(bool pinned) {
   const int core = ::sched_getcpu();
   if (pinned) {
@@ -203,7 +202,7 @@ int affinity(bool pinned) {
     const std::string name = name_of(thread);
     std::printf("%s %d\n", name.substr(0, name.find('\n')).c_str(), cores_of(thread));
   }
-  session.close();  // has the disk confirm the journal, and does not wait for it for long
+  session.close();  // syncs the journal to disk, with a short timeout
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (cores_of_sync == 0 && std::chrono::steady_clock::now() < deadline) { sched_yield(); }
   std::printf("takt-sync %d\n", cores_of_sync.load());

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Takt's threads take no signal and, where there are several cores, not the one that trains; without them the run is reported
-all the same."""
+"""Takt's threads take no signals and, on several cores, not the core of the training thread; without these threads the
+run is still reported."""
 
 import os
 import re
@@ -27,7 +27,7 @@ class Threads(rig.Case):
         ended = self.run_program("masks")
         masks = [int(mask, 16) for mask in re.findall(r"blocked ([0-9a-f]+)", ended.out)]
         self.assertEqual(len(masks), len(THREADS))
-        kept_by_the_c_library = {32, 33}  # it does not let go of these two
+        kept_by_the_c_library = {32, 33}  # it does not block these two
         unblockable = {signal.SIGKILL, signal.SIGSTOP}
         for mask in masks:
             blocked = {number for number in range(1, 65) if mask >> (number - 1) & 1}
@@ -51,10 +51,10 @@ class Threads(rig.Case):
         self.assertEqual(self.cores_of_threads("pinned"), dict.fromkeys(["main", *THREADS, "takt-sync"], 1))
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "there is one core only")
-    def test_on_several_cores_each_of_takts_threads_keeps_off_the_one_on_which_it_was_started(self):
+    def test_on_several_cores_takts_threads_avoid_the_core_they_were_started_on(self):
         cores = len(os.sched_getaffinity(0))
         seen = self.cores_of_threads("free")
-        # It is started by the thread that writes the journal, and keeps off that one's core, too, if it can.
+        # The thread that writes the journal starts it, and it also avoids that thread's core if possible.
         self.assertIn(seen.pop("takt-sync"), {cores - 1, max(1, cores - 2)})
         self.assertEqual(seen, {"main": cores, **dict.fromkeys(THREADS, cores - 1)})
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A server is who it says it is, or it gets nothing; and who asks is told to no one else."""
+"""A server without a valid identity gets no data, and a client certificate is sent only to its server."""
 
 import base64
 import os
@@ -34,13 +34,13 @@ class Tls(rig.Case):
         subprocess.run([OPENSSL, *map(str, words)], check=True, capture_output=True, timeout=60 * rig.SLACK, cwd=self.scratch)
 
     def certificate(self, name, subject, *extra, days=1):
-        """<name>.pem and <name>.key, signed by itself."""
+        """Creates <name>.pem and <name>.key, self-signed."""
         self.openssl("req", "-x509", *KEY, "-nodes", "-days", days, "-subj", subject, "-keyout", f"{name}.key",
                      "-out", f"{name}.pem", *extra)
         return self.scratch / f"{name}.pem"
 
     def signed(self, name, host="IP:127.0.0.1", days=1):
-        """<name>.pem and <name>.key, signed by the authority."""
+        """Creates <name>.pem and <name>.key, signed by the authority."""
         (self.scratch / "extension").write_text(f"subjectAltName={host}\n", encoding="utf-8")
         self.openssl("req", *KEY, "-nodes", "-subj", "/CN=server", "-keyout", f"{name}.key", "-out", f"{name}.csr")
         self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial",
@@ -48,7 +48,7 @@ class Tls(rig.Case):
         return name
 
     def serve(self, name, newest=None, asks=False):
-        """asks: for a certificate of the client, from the same authority."""
+        """asks: requires a client certificate from the same authority."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.scratch / f"{name}.pem", self.scratch / f"{name}.key")
         if asks:
@@ -56,7 +56,7 @@ class Tls(rig.Case):
             context.load_verify_locations(self.authority)
         if newest is not None:
             context.set_ciphers("ALL:@SECLEVEL=0")
-            with warnings.catch_warnings():  # that this is not to be used any more is what is tested
+            with warnings.catch_warnings():  # deprecated, but tested here
                 warnings.simplefilter("ignore", DeprecationWarning)
                 context.minimum_version = ssl.TLSVersion.TLSv1
                 context.maximum_version = newest
@@ -87,9 +87,9 @@ class Tls(rig.Case):
         self.assertRegex(ended.err, says)
         self.assertEqual(server.requests, [])
 
-    # Who the server is
+    # Identity of the server
 
-    def test_unknown_authority_is_refused_and_the_cure_is_named(self):
+    def test_unknown_authority_is_rejected_with_the_cure(self):
         server = self.serve(self.signed("server"))
         ended = self.train(server, 800)
         self.check_refused(server, ended, "certificate.*set MLFLOW_TRACKING_SERVER_CERT_PATH to its CA certificate")
@@ -113,13 +113,13 @@ class Tls(rig.Case):
         server = self.serve(self.signed("server", days=-1))
         self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority), "expired")
 
-    def test_another_authority_wins_over_the_wish_to_check_nothing(self):
+    def test_a_custom_authority_takes_precedence_over_disabled_checks(self):
         server = self.serve(self.signed("server"))
         other = self.certificate("other", "/CN=other")
         self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=other, MLFLOW_TRACKING_INSECURE_TLS="true"),
                            "MLFLOW_TRACKING_SERVER_CERT_PATH")
 
-    def test_nothing_is_checked_where_that_is_wished_and_it_says_so(self):
+    def test_disabled_checks_are_reported(self):
         server = self.serve(self.signed("server", "DNS:elsewhere.example"))
         ended = self.train(server, MLFLOW_TRACKING_INSECURE_TLS="true")
         self.check_delivered(server, ended)
@@ -130,7 +130,8 @@ class Tls(rig.Case):
         self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority), "does not respond correctly")
 
     def test_the_authority_that_is_named_is_the_only_one(self):
-        """Not those of the system beside it. The server's is among these, in a view of the files that this program alone has."""
+        """The system's authorities are not used. The server's is among them, in a file system view of this program
+        only."""
         if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode != 0:
             self.skipTest("no view of the files of one's own can be had here")
         system = self.scratch / "system"
@@ -150,17 +151,17 @@ class Tls(rig.Case):
                                        rig.PROGRAM], input="5\n", capture_output=True, text=True, check=False, timeout=60 * rig.SLACK, env=env)
                 self.assertIn(f"delivered {delivered}", done.stdout, done)
 
-    def test_path_without_a_file_is_told_before_the_run(self):
+    def test_a_missing_path_is_reported_before_the_run(self):
         server = self.serve(self.signed("server"))
         for variable in ("MLFLOW_TRACKING_SERVER_CERT_PATH", "MLFLOW_TRACKING_CLIENT_CERT_PATH"):
             with self.subTest(variable):
                 started = self.start(stdin=subprocess.PIPE, MLFLOW_TRACKING_URI=server.url, **{variable: "/nowhere"})
                 self.assertIn(f"{variable}=/nowhere cannot be read", started.end(60 * rig.SLACK, "").err)
 
-    # Who asks
+    # Identity of the client
 
     def with_key(self, name):
-        """One file with the certificate and the key."""
+        """Returns one file with the certificate and the key."""
         file = self.scratch / f"{name}-both.pem"
         file.write_bytes((self.scratch / f"{name}.pem").read_bytes() + (self.scratch / f"{name}.key").read_bytes())
         return file
@@ -190,15 +191,15 @@ class Tls(rig.Case):
             f"[mlflow]\nmlflow_tracking_username = {USER}\nmlflow_tracking_password = {PASSWORD}\n", encoding="utf-8")
         self.check_credentials()
 
-    def test_credentials_that_cannot_be_read_are_told_with_the_cure(self):
-        (self.home / ".mlflow" / "credentials").mkdir(parents=True)  # no user, root neither, can read this
+    def test_unreadable_credentials_are_reported_with_the_cure(self):
+        (self.home / ".mlflow" / "credentials").mkdir(parents=True)  # unreadable for every user, even root
         server = self.serve(self.signed("server"))
         ended = self.train(server, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority)
         self.check_delivered(server, ended)
         self.assertIn("credentials cannot be read", ended.err)
         self.assertIn("MLFLOW_TRACKING_USERNAME", ended.err)
 
-    def test_refused_credentials_are_told_with_the_cure(self):
+    def test_rejected_credentials_are_reported_with_the_cure(self):
         server = self.serve(self.signed("server"))
         server.fault = lambda *_: (401, "text/plain", f"no such user, or not {PASSWORD}".encode())
         ended = self.train(server, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority, MLFLOW_TRACKING_USERNAME=USER,

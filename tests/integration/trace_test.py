@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""On every track of a time line slices lie apart or one inside the other, as Perfetto drops others, and all that ended is there."""
+"""On every track of a time line slices are disjoint or nested, because Perfetto drops others, and all ended regions are
+there."""
 
 import collections
 import json
@@ -18,7 +19,7 @@ def slices(file):
 
 
 def crossings(events):
-    """Slices that begin inside another one of their track and end behind it."""
+    """Returns slices that start inside another one of their track and end after it."""
     tracks = collections.defaultdict(list)
     for event in events:
         begin = round(event["ts"] * 1000)

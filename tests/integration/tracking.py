@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""As much of an MLflow server as one run needs, without a database: what it is sent twice it keeps twice."""
+"""The parts of an MLflow server that one run needs, without a database. It keeps duplicates."""
 
 import collections
 import json
@@ -13,14 +13,14 @@ PAGE = 500  # points of a history
 
 
 class TrackingServer(loopback.LoopbackServer):
-    """Keeps the points of each run. `fault(method, endpoint, body)` may answer in its stead, or return None; it is asked
-    behind the lock, one request at a time."""
+    """Keeps the points of each run. `fault(method, endpoint, body)` may reply instead, or return None; it is called
+    under the lock, one request at a time."""
 
     def __init__(self, fault=lambda method, endpoint, body: None, runs=None, **how):
         self.fault = fault
         self.lock = threading.Lock()
         self.requests = []  # (endpoint, headers)
-        self.runs = {} if runs is None else runs  # {run id: Run}
+        self.runs = {} if runs is None else runs  # {run ID: Run}
         super().__init__(self.answer, **how)
 
     def answer(self, method, path, headers, body):
@@ -32,7 +32,7 @@ class TrackingServer(loopback.LoopbackServer):
             return reply or self.good(endpoint, dict(urllib.parse.parse_qsl(url.query)), body)
 
     def good(self, endpoint, query, body):
-        """Does what it is asked. Under the lock."""
+        """Handles a request normally. Call it under the lock."""
         request = json.loads(body) if body and "artifacts" not in endpoint else {}
         reply = {}
         if endpoint == "runs/create":
@@ -91,5 +91,5 @@ class Run:
         return sum(len(points) for points in self.metrics.values())
 
     def copies(self):
-        """Points beyond the first of those that are the same."""
+        """Returns the number of duplicate points."""
         return sum(len(points) - len({json.dumps(each, sort_keys=True) for each in points}) for points in self.metrics.values())

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program that is built with -fsanitize=thread, over a library that is not: threads that share keys, metrics
-// and a Session.
+// Built with -fsanitize=thread, with a library that is not: threads share keys, metrics and a Session.
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 

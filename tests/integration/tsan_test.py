@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program built with -fsanitize=thread reports no race of Takt's, with the suppressions that are installed."""
+"""A program built with -fsanitize=thread reports no races in Takt when it uses the installed suppressions."""
 
 import os
 import unittest

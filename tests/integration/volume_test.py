@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run of a million steps, and of more than an hour by a clock that goes faster: the journal has each of them, `takt report` adds up
-the same, and `takt sync` brings a server windows that hold each step once. What the command needs in memory does not grow with the run."""
+"""A run of a million steps, which takes more than an hour on an accelerated clock. The journal has every step, `takt
+report` prints the same sums, and `takt sync` sends windows that contain each step once. The command's memory does not
+grow with the run."""
 
 import json
 import os
@@ -13,21 +14,21 @@ import tracking
 COMMAND = os.environ["COMMAND"]
 PRELOADED = os.environ.get("PRELOADED")
 STEPS = 1_000_000 if rig.SLACK == 1 else 20_000
-A_POLL = 1000  # steps between two looks at what was recorded
-MOST_MIB = 64  # the rows alone would be more
+A_POLL = 1000  # steps per collection
+MOST_MIB = 64  # less than the rows alone would take
 PATHS = ("Batch", "Batch/IO", "Batch/Forward")
 
 
 class Volume(rig.Case):
     def takt(self, *words, **env):
-        """What it prints."""
+        """Returns its output."""
         out = self.scratch / "out"
         with open(out, "wb") as file:
             process = subprocess.Popen([COMMAND, *map(str, words)], stdout=file, env=rig.environment(**env))
             _, status, use = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(process.returncode, 0, words)
-        if rig.SLACK == 1:  # a sanitizer has much of its own
+        if rig.SLACK == 1:  # a sanitizer needs much memory itself
             self.assertLess(use.ru_maxrss / 1024, MOST_MIB, words)
         return out.read_text(encoding="utf-8")
 
@@ -50,7 +51,7 @@ class Volume(rig.Case):
             ends = [-1, *(each["step"] for each in windows)]
             self.assertEqual(ends, sorted(set(ends)))
             lengths = [end - before for before, end in zip(ends, ends[1:])]
-            # Less than half a window may be left out at the end.
+            # At the end less than half a window may be missing.
             self.assertLess(STEPS - 1 - ends[-1], max(lengths) / 2 + 1)
             total_ns = sum(round(each["value"] * length * 1e9) for each, length in zip(windows, lengths))
             left_ns = totals_ns[path] - total_ns

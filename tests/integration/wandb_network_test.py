@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What faults of a server or of the way to it do to the delivery to W&B while the run goes on (faults.py): as to MLflow, and the log
-for W&B's own client is whole whatever happens."""
+"""Effects of server and network errors on the delivery to W&B during the run (faults.py). They are like those for
+MLflow, and the log for W&B's own client is always complete."""
 
 import glob
 import json
@@ -17,7 +17,7 @@ from wandb_server import WandbServer  # noqa: E402
 
 
 def rows_of(log):
-    """How many rows of a log have a value called "weight". A record: its number, then what it is: 2, a row."""
+    """Returns the number of rows in a log with a value "weight". A record is its number, then its kind: 2 for a row."""
     found = 0
     for record in whole_records(log):
         at = 1
@@ -35,7 +35,7 @@ class WandbNetwork(faults.Faults, rig.Case):
     DENIED = ((CREATE, 401, "WANDB_API_KEY"), (CREATE, 403, "WANDB_ENTITY"), (CREATE, 404, "WANDB_BASE_URL"),
               (BATCH, 401, "WANDB_API_KEY"), (BATCH, 409, "WANDB_RUN_ID"), (BATCH, 400, "takt sync"), (BATCH, 413, "takt sync"),
               (BATCH, 422, "takt sync"), (BATCH, 501, "takt sync"))
-    REST_MS = 5000  # there is a request with rows every 15 s only
+    REST_MS = 5000  # a request with rows is sent only every 15 s
     server = None  # the newest
 
     def credentials(self, url):
@@ -68,7 +68,8 @@ class WandbNetwork(faults.Faults, rig.Case):
         by_client = ended.err.count(f"wandb sync {self.log().parent}")
         by_takt = ended.err.count(f"takt sync --to wandb {self.directory()}")
         self.assertEqual(by_client + by_takt, 0 if delivered else 1, ended)
-        if self.server and "file_stream" in [each.kind for each in self.server.asked]:  # what is there already W&B's client would send once more
+        # W&B's client would send existing data again
+        if self.server and "file_stream" in [each.kind for each in self.server.asked]:
             self.assertEqual(by_client, 0, ended)
         return ended, delivered
 
@@ -94,7 +95,7 @@ class WandbNetwork(faults.Faults, rig.Case):
         self.assertEqual(self.only_run(server).history[:len(before)], before)
 
     def test_reply_lost(self):
-        """Of each kind of request: what was sent is sent again, to the same place."""
+        """For each kind of request: the data is sent again to the same place."""
         lost = []
 
         def fault(_method, request, _body):
@@ -106,7 +107,7 @@ class WandbNetwork(faults.Faults, rig.Case):
         self.assertEqual(lost, ["UpsertBucket", "file_stream", "CreateRunFiles", "file"])
 
     def test_silent_where_files_go(self):
-        """By then all rows are there."""
+        """By then all rows have arrived."""
         for request in ("CreateRunFiles", "file"):
             with self.subTest(request):
                 self.setUp()

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Including <takt/scope.hpp> costs so many lines after the preprocessor, of the standard library and Takt alone."""
+"""Limits the number of preprocessed lines that including <takt/scope.hpp> costs, from the standard library and Takt
+only."""
 
 import re
 import subprocess
 import sys
 import tree
 
-# For files that only mark regions, which are compiled often.
+# For files that only have regions, which are compiled often.
 LINES = {"takt/scope.hpp": 4_600}
 FOREIGN = re.compile(r"/(fmt|nlohmann|CLI|catch2|benchmark|curl|nvtx3)/")
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the subjects of commits are short enough for a list of them: at most 72 characters.
+"""Checks that the subjects of commits have at most 72 characters, to fit in a list.
 
-`commits.py <root>` looks at those since the commit that brought this file, `commits.py <root> --message <file>` at one that is being
-written, as git gives it to its hook `commit-msg`."""
+`commits.py <root>` checks the commits since the one that added this file. `commits.py <root> --message <file>` checks a
+message that is being written, as git passes it to its hook `commit-msg`."""
 
 import pathlib
 import subprocess
@@ -15,7 +15,7 @@ SKIPPED = 77
 
 
 def git(*arguments):
-    """What git prints, or None where there is no git or no history."""
+    """Returns git's output, or None without git or a history."""
     try:
         done = subprocess.run(["git", "-C", str(tree.root()), *arguments], check=True, stdout=subprocess.PIPE, text=True)
     except (OSError, subprocess.CalledProcessError):
@@ -24,10 +24,10 @@ def git(*arguments):
 
 
 def subjects():
-    """(commit, subject), newest first; None without a history."""
+    """Returns (commit, subject), newest first; None without a history."""
     top = git("rev-parse", "--show-toplevel")
     if top is None or pathlib.Path(top.strip()) != tree.root().resolve():
-        return None  # none, or that of a tree around this one
+        return None  # no history, or that of an enclosing tree
     brought = git("log", "--diff-filter=A", "--format=%H", "-1", "--", "tests/lint/commits.py").strip()
     if not brought:
         return []

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every file has to have or must not have: licence lines, no sleeping tests, no file left out of the build."""
+"""Checks every file for license lines, for sleeps in tests, and that the build lists it."""
 
 import re
 import tree
 
 SPDX = ("SPDX-FileCopyrightText: The Takt authors", "SPDX-License-Identifier: BSD-3-Clause")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<!\w)time\.sleep\b")
-# A test case with its name, which may go on behind a line's end.
+# A test case with its name, which may span lines.
 TEST_CASE = re.compile(r'\bTEST_CASE(?:_METHOD)?\((?:\s*[\w:<>]+,)?\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 
 
@@ -27,7 +27,8 @@ def header_problems():
 
 
 def sleep_problems():
-    """A test that sleeps is slow on a good day and fails on a bad one: advance a ManualBackend, or wait for a condition."""
+    """Reports sleeps: a sleeping test is slow at best and fails at worst. Advance a ManualBackend or wait for a
+    condition."""
     for path, text in tree.files((*tree.CODE, *tree.DEVICE, ".py", ".sh"), ("tests",)):
         for number, line in enumerate(text.splitlines(), 1):
             if SLEEP.search(line) and not path.startswith("tests/lint/"):
@@ -35,7 +36,7 @@ def sleep_problems():
 
 
 def name_problems():
-    """CMake takes a test case whose name has a semicolon for two, and neither half for one that is there."""
+    """Reports semicolons in test names: CMake would split the name into two unknown ones."""
     for path, text in tree.files((".cpp",), ("tests",)):
         for case in TEST_CASE.finditer(text):
             if ";" in case[1]:
@@ -43,7 +44,8 @@ def name_problems():
 
 
 def list_problems():
-    """Sources and tests are listed by hand; one that is not in its list would silently not be built."""
+    """Reports files that no list contains. Sources and tests are listed by hand, so a missing file would silently not
+    be built."""
     for path, _ in tree.files((".cpp", *tree.DEVICE), ("src", "backends", "exporters", "examples", "tests")):
         full = tree.root() / path
         listing = next(parent / "CMakeLists.txt" for parent in full.parents if (parent / "CMakeLists.txt").is_file())

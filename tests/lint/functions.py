@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions of a C++ file, and how long their bodies are, from the line of the opening brace to that of the closing one.
+"""Finds the functions of a C++ file and the length of their bodies, from the line of the opening brace to that of the
+closing one.
 
-A lambda within a function, and a class within one, belong to it. A lambda outside functions is one. So is a macro, with its lines.
-This knows braces, not the language. It does not see what a macro expands to, and takes of `#if … #else` each branch for itself."""
+A lambda or class inside a function belongs to it. A lambda outside functions counts as a function, and so does a macro,
+with its lines. This parses braces, not the language. It does not expand macros, and it counts each branch of `#if …
+#else` separately."""
 
 import dataclasses
 import re
@@ -14,7 +16,7 @@ COMMENT_OR_TEXT = re.compile(
 DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?P<word>\w+)(?:\\\n|[^\n])*", re.MULTILINE)
 DECORATION = re.compile(r"\[\[[^\]]*\]\]|\b(?:alignas|__attribute__|decltype|explicit)\s*\((?:[^()]|\([^()]*\))*\)")
 TYPE = re.compile(r"^(?:(?:typedef|static|inline|constexpr|const|friend|export)\s+)*(?:class|struct|union|enum)\b[^(=]*$")
-# What may stand between the parameters of a function and its body.
+# Tokens allowed between a function's parameters and its body.
 BODY_FOLLOWS = re.compile(r"\)\s*(?:(?:const|volatile|noexcept|override|final|mutable|constexpr|try|&&?|[A-Z][A-Z_]+)\s*|->[^{}]*"
                           r"|noexcept\s*\((?:[^()]|\([^()]*\))*\)\s*)*$")
 LAMBDA_FOLLOWS = re.compile(r"(?:^|[=(,?:]|\breturn\b)\s*\[[^\[\]]*\]\s*(?:mutable\s*)?$")
@@ -30,12 +32,12 @@ class Function:
 
 
 def blank(match):
-    """As many characters and lines, with nothing to read."""
+    """Replaces text with as many blanks and line breaks."""
     return re.sub(r"[^\n]", " ", match.group())
 
 
 def without_templates(head):
-    """`template <…>` goes, with what stands between its brackets."""
+    """Removes `template <…>` including its parameters."""
     while (found := re.match(r"\s*template\s*<", head)):
         depth, at = 1, found.end()
         while depth and at < len(head):
@@ -46,7 +48,7 @@ def without_templates(head):
 
 
 def meaning(head):
-    """What a brace opens that stands behind these words: a scope, a body, or values."""
+    """Returns the meaning of a brace after these words: a scope, a body or values."""
     head = DECORATION.sub(" ", without_templates(head)).strip()
     if re.search(r"\bnamespace\b", head) or re.fullmatch(r"extern", head) or TYPE.match(head):
         return "scope"
@@ -63,13 +65,13 @@ def name_of(head):
 
 
 class Reader:
-    """Goes over a text without comments and strings, brace by brace."""
+    """Parses a text without comments and strings, brace by brace."""
 
     def __init__(self):
         self.functions = []
         self.open_ = []        # (meaning, head, line) of each open brace
-        self.head_ = ""        # the words since the last statement or scope
-        self.conditions_ = []  # what was open at each `#if`
+        self.head_ = ""        # words since the last statement or scope
+        self.conditions_ = []  # open braces at each `#if`
 
     def directive(self, word):
         if word in ("if", "ifdef", "ifndef"):
@@ -89,7 +91,7 @@ class Reader:
             kind, head, first = self.open_.pop()
             if kind == "body":
                 self.functions.append(Function(name_of(head), first, line - first + 1))
-            elif kind == "handler" and self.functions:  # of a body that is a try block
+            elif kind == "handler" and self.functions:  # the body is a try block
                 self.functions[-1].lines = line - self.functions[-1].line + 1
             self.head_ = head + "{}" if kind == "values" else ""
         elif character == ";" and not (self.head_.count("(") > self.head_.count(")")):
@@ -107,7 +109,7 @@ def macro(match, text):
 
 
 def of(text):
-    """The functions and macros of this text."""
+    """Returns the functions and macros of this text."""
     text = COMMENT_OR_TEXT.sub(blank, text)
     directives = {match.start(): match for match in DIRECTIVE.finditer(text)}
     reader = Reader()

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails if a library of Takt's has a static in a function that is made at its first use: a child that is forked meanwhile would wait for
-it for ever. base/threads.hpp is for these."""
+"""Fails if a library of Takt's has a function-local static that is initialized at first use: a child forked during the
+initialization would wait forever. Use base/threads.hpp instead."""
 
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may include whom. Every #include is resolved to an area or a room, and each names those that it may use."""
+"""Checks who may include whom. Resolves every #include to an area or a module, and checks the list of allowed ones."""
 
 import re
 import tree
@@ -10,25 +10,25 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 PUBLIC_DIRS = {"include": "core", "backends/include": "backends", "exporters/include": "exporters"}
 
 PUBLIC = {"core", "standard"}
-# What headers of an area may include; a .cpp file next to them may use `system` and `third party` too.
+# Allowed includes in an area's headers; a .cpp file next to them may use `system` and `third party` too.
 MAY_USE = {"core": PUBLIC, "backends": {"backends"} | PUBLIC, "exporters": {"exporters"} | PUBLIC,
            "backends/src": {"backends/src", "backends", "system"} | PUBLIC}
 CPP_MAY_USE = {"system", "third party"}
-# Of libtakt's modules the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
+# The exporters are separate libraries. They may use these modules of libtakt if the code is exported or header-only.
 LIBTAKT = {"base", "record", "process", "journal", "sample", "findings", "ranks", "measure", "report", "page", "session"}
 SHARED_WITH_EXPORTERS = {"base/encoding.hpp", "base/environment.hpp", "base/report_error.hpp", "base/file.hpp",
                          "base/directory_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp",
                          "base/other_process.hpp", "base/text.hpp", "base/threads.hpp", "journal/journal_reader.hpp"}
-# The same of the backends, which look for libraries of vendors as the sampler does.
+# The same for the backends, which look up vendors' libraries like the sampler does.
 SHARED_WITH_BACKENDS = {"base/driver_library.hpp", "base/threads.hpp"}
-# The front door of training code brings the CPU clock along, the program's MPI comes by one header, and its libtorch by two, of
-# which one takes the backend that this libtorch is built for. Nothing else crosses.
+# The main header for training code includes the CPU clock. One header includes the program's MPI. Two include its
+# libtorch; one of them includes the backend that this libtorch is built for. No other exceptions.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h"),
               ("include/takt/detail/torch_observer.hpp", "ATen/record_function.h"),
               *(("include/takt/torch.hpp", name) for name in ("ATen/record_function.h", "takt/backends/cuda.hpp",
                 "takt/backends/hip.hpp", "c10/cuda/CUDAStream.h", "c10/hip/HIPStream.h"))}
 
-# <time.h> and <sched.h> are POSIX and come with every libstdc++ header that knows threads; the recorder needs
+# <time.h> and <sched.h> are POSIX and included by every libstdc++ header about threads; the recorder needs
 # clock_gettime and sched_yield inline.
 STANDARD = {"time.h", "sched.h"} | set(
     """algorithm any array atomic bitset cctype cerrno cfloat charconv chrono cinttypes climits clocale cmath
@@ -37,14 +37,15 @@ STANDARD = {"time.h", "sched.h"} | set(
     locale map memory memory_resource mutex new numeric optional ostream queue random ratio regex set shared_mutex sstream
     stack stdexcept streambuf string string_view system_error thread tuple type_traits typeindex typeinfo unordered_map
     unordered_set utility valarray variant vector version""".split())
-# Slow to compile, and of a version that a program may not share: each has a source of its own that the others call.
+# Slow to compile, and in a version that a program may not share: each is included by only one source, which the others
+# call.
 ALONE = {"fmt/": {"src/base/format.cpp"}, "nlohmann/": {"src/base/json.cpp"},
          "CLI/": {"src/cli/command_line.cpp"}}
 THIRD_PARTY = re.compile(r"(fmt|nlohmann|CLI|curl|nvtx3|catch2|benchmark|spdlog)/|cuda|hip|roctx|roctracer", re.IGNORECASE)
 
 
 def area_of_file(path):
-    """core, backends, exporters, backends/src, or a room of the sources."""
+    """Returns core, backends, exporters, backends/src, or a module of the sources."""
     for directory, area in PUBLIC_DIRS.items():
         if path.startswith(directory + "/"):
             return area
@@ -79,7 +80,7 @@ def missing_in_design():
 
 
 def misplaced(path, name):
-    """The sources that may include it, if this one may not."""
+    """Returns the sources that may include it, if this one may not."""
     homes = next((files for prefix, files in ALONE.items() if name.startswith(prefix)), {path})
     return set() if path in homes else homes
 
@@ -94,7 +95,7 @@ def allowed_in(area, path):
 
 
 def circles():
-    """Each room may use those above it alone, so that no circle crosses a room."""
+    """Finds circles between modules: each may use only those above it."""
     above = set()
     for room, used in ROOMS.items():
         yield from ((room, other) for other in used - above)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether tests/data has journals of each version of the format and with each type of frame, and a test reads every one of them."""
+"""Checks that tests/data has journals of each format version and with each frame type, and that a test reads every one
+of them."""
 
 import re
 import struct

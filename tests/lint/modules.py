@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of the sources' directories."""
 
-# The modules of the sources, each with those that it may include besides itself. An arrow that is not here is against the direction:
-# docs/design.md says what each room is for.
+# The modules of the sources, each with those that it may include besides itself. Any other include has the wrong
+# direction: docs/design.md says what each module is for.
 ROOMS = {
     "base": set(),
     "record": {"base"},

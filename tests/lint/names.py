@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether private names are unique in a library, so that its sources can be compiled together in batches of any size.
+"""Checks that private names are unique in a library, so that its sources can be compiled together in batches of any
+size.
 
-A second definition of the same function would not compile, depending on the batch; an overload would compile, and might be called by
-the other source."""
+A second definition of the same function would fail to compile, depending on the batch. An overload would compile, and
+the other source might call it."""
 
 import collections
 import functions
@@ -16,12 +17,12 @@ NAMED = re.compile(r"^(?:constexpr|const|thread_local|static|std::atomic<[^;=]*>
                    r"|^(?:struct|class|enum class|enum|union)\s+(\w+)[^;]*\{|^using (\w+ = [^;]*);", re.MULTILINE)
 COMMENT = re.compile(r"//[^\n]*")
 COMMAND = ("src/cli",)
-# Each source of these directories is a library of its own.
+# Each source in these directories is a library of its own.
 SEPARATE = ("backends/src", "exporters/src/profilers")
 
 
 def functions_of(block):
-    """The functions outside of classes: their last line is not indented."""
+    """Returns the functions outside of classes: their last line is not indented."""
     lines = block.splitlines()
     for each in functions.of(block):
         if re.fullmatch(r"\w+", each.name) and not lines[each.line + each.lines - 2].startswith(" "):
@@ -32,11 +33,12 @@ def private_names(text):
     for block in PRIVATE.findall(text):
         yield from functions_of(block)
         for constant, kind, alias in NAMED.findall(COMMENT.sub("", block)):
-            yield constant or kind or alias  # with its meaning: an alias may be defined again if that is the same
+            yield constant or kind or alias  # with its meaning: an alias may be defined again if it is the same
 
 
 def scope_of(path):
-    """Sources of the same scope may be compiled together: those of libtakt, of the command, or of a directory elsewhere."""
+    """Returns the scope of a source. Sources with the same scope may be compiled together: libtakt, the command, or
+    another directory."""
     directory = pathlib.PurePath(path).parent.as_posix()
     if directory in COMMAND:
         return "the command"

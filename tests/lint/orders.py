@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each memory order that is not relaxed names its partner in a comment beside it, and the table of these pairs has a row for its file."""
+"""Checks that each memory order that is not relaxed names its partner in a nearby comment, and that the table of pairs
+has its file."""
 
 import re
 import tree

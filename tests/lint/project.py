@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the pages about the project itself are there and true: SECURITY.md names every variable that holds a secret, and the files
-that CONTRIBUTING.md and docs/design.md name are there."""
+"""Checks the pages about the project itself: SECURITY.md names every variable with a secret, and the files that
+CONTRIBUTING.md and docs/design.md name exist."""
 
 import re
 import tree
@@ -22,7 +22,8 @@ def security_problems():
 
 
 def file_problems():
-    """A name in code that begins with a directory of the repository; `*` and a missing suffix stand for any."""
+    """Reports names in code spans that start with a directory of the repository but do not exist; `*` and a missing
+    suffix match any."""
     for page in ("CONTRIBUTING.md", "docs/design.md"):
         for name in sorted(set(NAMED.findall((tree.root() / page).read_text(encoding="utf-8")))):
             if not any(True for each in (name, name + ".*") for _ in tree.root().glob(each)):

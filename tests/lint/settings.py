@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the settings in YAML can be read and name what is there: workflows, forms for issues, hooks before a commit."""
+"""Checks that the YAML settings are valid and name existing things: workflows, issue forms, pre-commit hooks."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ except ImportError:
 
 
 def all_settings():
-    """(path, what it says, or None and why it cannot be read)"""
+    """Returns (path, settings), or (path, None and the parse error)."""
     paths = [*(tree.root() / ".github").rglob("*.y*ml"), tree.root() / ".pre-commit-config.yaml"]
     for path in sorted(paths):
         try:

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long the files of the libraries are, and their lines. A line that is too long is an error; a long file is only named.
+"""Checks the lengths of the libraries' files and lines. A line that is too long is an error; a file that is too long is
+a warning.
 
-`sizes.py <root> --figures` also prints the median, what 95 % stay below, and the longest, of files and functions."""
+`sizes.py <root> --figures` also prints the median, the 95th percentile and the maximum, of files and functions."""
 
 import functions
 import statistics
@@ -10,7 +11,7 @@ import sys
 import tree
 
 DIRS = ("include", "src", "backends", "exporters")
-LINES_OF_A_FILE = 600  # more are a reason to look whether the file has one subject
+LINES_OF_A_FILE = 600  # for longer files, check that the file has one subject
 CHARACTERS_OF_A_LINE = 120
 
 

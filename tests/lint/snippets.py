@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the documentation still says what the repository does. In every .md file:
+"""Checks that the documentation matches the repository. In every .md file:
 
-* a ```cpp block stands below `<!-- snippet: examples/01_digits.cpp training-loop -->` and is what that file has between
-  `// [snippet: training-loop]` and `// [end]`, or below `<!-- not compiled: reason -->`; a ```cmake block may, with `#`
-  for `//`;
+* a ```cpp block follows `<!-- snippet: examples/01_digits.cpp training-loop -->` and equals the part of that file
+  between `// [snippet: training-loop]` and `// [end]`, or it follows `<!-- not compiled: reason -->`; a ```cmake block
+  may do the same, with `#` for `//`;
 * a relative link leads to a file, and its #anchor to a heading there;
-* a script that a ```sh block names is there.
+* a script that a ```sh block names exists.
 
-`snippets.py <root> --update` writes the blocks again."""
+`snippets.py <root> --update` updates the blocks."""
 
 import pathlib
 import re
@@ -23,17 +23,17 @@ END = re.compile(r"^\s*(?://|#) \[end\]$")
 FENCE = re.compile(r"^\s*(`{3,})\s*(\S*)")
 LINK = re.compile(r"(?<!\\)\]\(<?([^()\s>]+)>?\)|^\[[^\]]+\]:\s+(\S+)|\bsrc(?:set)?=\"([^\"]+)\"")
 SCRIPT = re.compile(r"(?<![\w./$~-])(?:\./)?((?:[\w-]+/)*[\w-]+\.(?:sh|py))\b")
-HIDDEN = (".", "build")  # beginnings of directories that are none of ours
+HIDDEN = (".", "build")  # prefixes of directories that are not ours
 
 
 class Snippets:
-    """The quotable parts of source files, read when first asked for."""
+    """The marked parts of source files, read on demand."""
 
     def __init__(self):
         self.files_ = {}
 
     def find(self, path, name):
-        """The text, or None and why not."""
+        """Returns (text, None), or (None, reason)."""
         if path not in self.files_:
             self.files_[path] = self.read_(path)
         snippets, problem = self.files_[path]
@@ -67,7 +67,7 @@ class Snippets:
 
 
 class Page:
-    """One .md file, cut into blocks of code and the prose between them."""
+    """One .md file, split into blocks of code and the prose between them."""
 
     def __init__(self, path):
         self.path = path
@@ -87,7 +87,7 @@ class Page:
         self.open_block = opened
 
     def anchors(self):
-        """The names that GitHub and most renderers give to headings."""
+        """Returns the names that GitHub and most renderers give to headings."""
         names = set()
         for _, line in self.prose:
             if re.match(r"#{1,6} ", line):
@@ -108,7 +108,7 @@ def pages():
 
 
 def code_problems(page, snippets, update):
-    """Compares, or with `update` replaces, the blocks of C++; from the end, so that line numbers stay right."""
+    """Compares, or with `update` replaces, the C++ blocks, last one first so that line numbers stay valid."""
     changed = False
     for language, first, last in reversed(page.blocks):
         marker = page.lines[first - 1] if first else ""

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the lints have in common: the files of the tree, and how they report."""
+"""Shared by the lints: the files of the tree, and the reporting."""
 
 import pathlib
 import sys
@@ -16,7 +16,7 @@ def root():
 
 
 def files(suffixes, directories=DIRS):
-    """(path from the root, text) of every file with one of these suffixes."""
+    """Returns (path from the root, text) of every file with one of these suffixes."""
     for directory in directories:
         for path in sorted((root() / directory).rglob("*")):
             if path.is_file() and path.suffix in suffixes:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Takt and Mantik's own Python client before the same Mantik: token routes made up here, in front of a real MLflow server of the
-version that Mantik runs. What nobody can test from outside is Mantik itself."""
+"""Takt and Mantik's own Python client against the same Mantik: fake token routes in front of a real MLflow server of
+the version that Mantik uses. Mantik itself cannot be tested from outside."""
 
 import collections
 import http.client
@@ -14,7 +14,7 @@ import sys
 import threading
 import unittest
 
-import mlflow_test  # first: it sets what MLflow reads when it is imported
+import mlflow_test  # first: it sets variables that MLflow reads at import
 import digits
 import loopback
 import rig
@@ -22,13 +22,13 @@ from mantik_tokens import PASSWORD, USER, TokenRoutes
 
 CLIENT, EXAMPLE = os.environ.get("MANTIK_CLIENT"), os.environ.get("EXAMPLE")
 STEPS = 300
-# How tokens are asked for, by whichever client: method, path, type and what is in it.
+# Expected token requests of each client: method, path, type and fields.
 QUESTIONS = {("POST", "/mantik/tokens/create", "application/json", ("password", "username")),
              ("POST", "/mantik/tokens/refresh", "application/json", ("refresh_token", "username"))}
 
 
 class Mantik(TokenRoutes, loopback.LoopbackServer):
-    """Gives tokens below /mantik/tokens, and leads requests below /tracking/api that carry one of them on to `server`."""
+    """Issues tokens below /mantik/tokens, and forwards requests below /tracking/api with a valid token to `server`."""
 
     def __init__(self, server):
         self.server = server
@@ -36,8 +36,8 @@ class Mantik(TokenRoutes, loopback.LoopbackServer):
         self.asked = collections.Counter()
         self.questions = set()
         self.batches = []  # (status, body)
-        self.silence = None  # an Event, until which nothing is answered
-        self.deaf_after = None  # so many log-batches, no token is valid any more
+        self.silence = None  # an Event; no replies until it is set
+        self.deaf_after = None  # number of log-batch requests after which no token is valid
         super().__init__(self.answer)
 
     def answer(self, method, path, headers, body):
@@ -79,7 +79,7 @@ class MantikTest(mlflow_test.Case):
         self.addCleanup(self.mantik.stop)
         self.home = self.scratch / "home"
         self.home.mkdir()
-        self.file = self.home / ".mantik" / "tokens.json"  # of the official client
+        self.file = self.home / ".mantik" / "tokens.json"  # used by the official client
         self.of_host = self.file.with_name(f"tokens-127.0.0.1%3A{self.mantik.port}.json")
         self.experiment = self.client.create_experiment(self.id())
         self.variables = {"HOME": self.home, "MANTIK_USERNAME": USER, "MANTIK_PASSWORD": PASSWORD,
@@ -103,7 +103,7 @@ class MantikTest(mlflow_test.Case):
         return ended
 
     def check_runs(self, count, steps=STEPS):
-        """As many finished runs as `count`, with each step once; and no experiment was made."""
+        """Checks for `count` finished runs with each step once, and that no experiment was created."""
         runs = self.client.search_runs([self.experiment])
         self.assertEqual([run.info.status for run in runs], ["FINISHED"] * count)
         for run in runs:
@@ -114,14 +114,14 @@ class MantikTest(mlflow_test.Case):
         return runs
 
     def official(self, code):
-        """What Mantik's own client prints, run in the same home directory."""
+        """Returns the output of Mantik's own client, run in the same home directory."""
         done = subprocess.run([sys.executable, "-c", "import mantik, mantik.authentication.auth as auth\n" + code],
                               env=rig.environment(PYTHONPATH=CLIENT, **self.variables), capture_output=True, text=True,
                               timeout=120 * rig.SLACK, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip()
 
-    def test_the_official_client_goes_on_with_the_tokens_of_takt(self):
+    def test_the_official_client_uses_the_tokens_of_takt(self):
         self.run_to_mantik(TOKEN_FILE=self.file)
         run, = self.check_runs(1)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
@@ -132,7 +132,7 @@ class MantikTest(mlflow_test.Case):
                              f"print(mlflow.get_run('{run.info.run_id}').data.tags['mlflow.runName'])")
         self.assertEqual(name, "mlflow-test")
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
-        # Even the refresh token is in its place.
+        # Even the refresh token is in the right field.
         written = self.file.read_text(encoding="utf-8")
         expired = {**json.loads(written), "expires_at": "2022-05-24T09:40:19+00:00"}
         self.file.write_text(json.dumps(expired), encoding="utf-8")
@@ -140,7 +140,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 1})
 
     def check_secrets(self):
-        """The run directory has none."""
+        """Checks that the run directory contains no secrets."""
         files = [path for path in self.runs.rglob("*") if path.is_file()]
         self.assertIn("mlflow.json", [path.name for path in files])
         for path in files:
@@ -148,7 +148,7 @@ class MantikTest(mlflow_test.Case):
             for secret in (PASSWORD.encode(), b"access-", b"refresh-"):
                 self.assertNotIn(secret, content, path)
 
-    def test_takt_goes_on_with_the_tokens_of_the_official_client(self):
+    def test_takt_uses_the_tokens_of_the_official_client(self):
         self.assertEqual(self.official("print(auth.get_valid_access_token())"), "access-1")
         self.run_to_mantik(TOKEN_FILE=self.file)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
@@ -161,7 +161,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(json.loads(self.file.read_text(encoding="utf-8"))["refresh_token"], "refresh-1")
         self.check_runs(2)
 
-    def test_tokens_of_another_platform_in_the_file_of_the_official_client_are_neither_sent_nor_changed(self):
+    def test_tokens_of_another_platform_are_neither_sent_nor_changed(self):
         other = Mantik(self.server)
         self.addCleanup(other.stop)
         theirs = {"MANTIK_API_URL": other.url, "MLFLOW_TRACKING_URI": other.url + "/tracking/"}
@@ -169,7 +169,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(self.official("print(auth.get_valid_access_token())"), "access-1")
         before = self.file.read_bytes()
         self.variables = ours
-        self.mantik.given = 10  # so that its tokens are others
+        self.mantik.given = 10  # makes its tokens differ
         self.run_to_mantik()
         self.check_runs(1)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
@@ -177,7 +177,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(json.loads(self.of_host.read_text(encoding="utf-8"))["access_token"], "access-11")
         self.assertEqual(stat.S_IMODE(self.of_host.stat().st_mode), 0o600)
 
-    def test_a_token_that_ends_in_the_middle_is_refreshed_and_the_batch_sent_again(self):
+    def test_a_token_that_expires_during_the_run_is_refreshed_and_the_batch_sent_again(self):
         self.mantik.deaf_after = 3
         self.run_to_mantik()
         self.check_runs(1)
@@ -186,7 +186,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(len(refused), 1)
         self.assertEqual(self.mantik.batches[refused[0]][1], self.mantik.batches[refused[0] + 1][1])
 
-    def test_programs_that_start_together_ask_for_one_token(self):
+    def test_programs_that_start_together_request_one_token(self):
         programs = [self.start_program(f"sent-{number}", TAKT_RUN_ID=number) for number in range(3)]
         for program in programs:
             ended = program.end(120)
@@ -195,7 +195,7 @@ class MantikTest(mlflow_test.Case):
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
 
     @unittest.skipUnless(EXAMPLE, "the examples were not built")
-    def test_the_digits_example_is_seen_at_mantik_by_variables_alone(self):
+    def test_the_digits_example_reaches_mantik_with_variables_only(self):
         self.assertEqual(digits.run(EXAMPLE, TAKT_DIR=self.runs, TAKT_EXIT_MS=60_000, **self.variables), "")
         run, = self.client.search_runs([self.experiment])
         self.assertEqual((run.info.status, run.data.tags["mlflow.user"]), ("FINISHED", USER))

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ranks of an MPI whose figures come to rank 0, which sends them to an MLflow server: the higher its number, the
-// longer a rank takes in
-// Backward.
+// MPI ranks whose metrics are reduced on rank 0, which sends them to an MLflow server: the higher a rank's number, the
+// longer its Backward.
 #include <takt/exporters/mlflow.hpp>
 #include <takt/mpi.hpp>
 #include <takt/session.hpp>
@@ -26,7 +25,7 @@ bool train() {
     takt::record(takt::Backward, std::chrono::milliseconds(10 + session.run().rank));
     takt::record(kOdd, std::chrono::microseconds(10));
   }
-  // Ranks begin one after the other on few processors.
+  // On few processors, ranks start one after the other.
   const bool reduced = takt::mpi::reduce(session, std::chrono::seconds(60));
   return session.close() && reduced;
 }

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains nothing, in steps, and sends it to an MLflow server. What it sent is written to a file as the exporter was
-// given it,
-// in bits, so that the test can compare without trusting the exporter.
-//   mlflow_program <file for what was sent> <steps> <pause in us in each step> [failed | windows | clash | child]
+// Makes steps without training and sends them to an MLflow server. Writes the data that the exporter received to a
+// file, in bits, so that the test can compare without trusting the exporter.
+//   mlflow_program <file for the data> <steps> <pause in us in each step> [failed | windows | clash | child]
 #include <takt/exporters/memory.hpp>
 #include <takt/exporters/mlflow.hpp>
 #include <takt/session.hpp>
@@ -27,8 +26,8 @@
 namespace {
 
 constexpr takt::Key kOdd{"ns::f<int>", takt::Kind::compute};
-/// Of many scripts, with every character that MLflow refuses, and longer than it takes. Two differ in one such
-/// character only.
+/// In many scripts, with every character that MLflow rejects, and longer than its limit. Two differ only in such a
+/// character.
 const char* const kNames[] = {
     "損失", "потери", "خسارة", "a:b|c*d?\"e<f>\\g", "a;b|c*d?\"e<f>\\g", "../up//and/./down", "📉 %20&#"};
 
@@ -38,7 +37,7 @@ std::uint64_t bits_of(double value) {
   return bits;
 }
 
-/// How often the thread has waited for something, in its life.
+/// Returns how often the thread has blocked since its start.
 long waits() {
   rusage usage = {};
   getrusage(RUSAGE_THREAD, &usage);
@@ -88,8 +87,8 @@ void write_sent(const char* path, const takt::MemoryExporter& memory) {
   std::fclose(file);
 }
 
-/// Tells in how many steps the thread waited, and the longest of these: of others it is but known that they were not
-/// alone.
+/// Prints the number of steps in which the thread blocked, and the longest of these; in other steps it may still have
+/// been preempted.
 void train(takt::Session& session, int steps, long long pause_us, bool clash) {
   int waited = 0;
   long long longest_us = 0;
@@ -117,8 +116,8 @@ void train(takt::Session& session, int steps, long long pause_us, bool clash) {
   std::printf("waited in %d steps, at most %lld us\n", waited, longest_us);
 }
 
-/// Steps that take their time without taking processor time, as windows are long; in one step longer than in others,
-/// in a region entered twice in each, and with a parameter that changes.
+/// Steps that wait without using the processor, because windows are long. One step is longer than the others, a region
+/// is entered twice in each, and a parameter changes.
 void train_in_windows(takt::Session& session, int steps, long long pause_us) {
   const auto pass = [](long long us) {
     const timespec time = {static_cast<std::time_t>(us / 1'000'000), static_cast<long>(us % 1'000'000 * 1000)};

@@ -16,7 +16,7 @@ import rig
 
 START_LIMIT = 240 * rig.SLACK
 
-# Ends the whole group, of which gunicorn and its workers are part, when the test is killed or the server ends.
+# Ends the whole group, which includes gunicorn and its workers, when the test is killed or the server ends.
 WATCH = """import ctypes, os, signal, subprocess, sys
 def end(*_): os.killpg(0, signal.SIGKILL)
 signal.signal(signal.SIGTERM, end)
@@ -31,7 +31,8 @@ def pause():
 
 
 class Server:
-    """One on the loopback, with its data in `directory`, in a database or in files; can be killed and started again."""
+    """A server on the loopback, with its data in `directory`, in a database or in files. It can be killed and
+    restarted."""
 
     def __init__(self, directory, database=True, options=(), **env):
         self.directory = directory
@@ -47,14 +48,14 @@ class Server:
         self.log = open(directory / "log", "ab")
 
     def start(self):
-        """Unless it runs."""
+        """Starts the server unless it is running."""
         if self.process is not None and self.process.poll() is None:
             return
         command = [sys.executable, "-c", WATCH, sys.executable, "-m", "mlflow", "server", "--backend-store-uri",
                    self.store, "--artifacts-destination", f"{self.directory}/artifacts",
                    "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1",
                    *(each.format(port=self.port) for each in self.options)]
-        # MLflow starts gunicorn by its name.
+        # MLflow starts gunicorn by name.
         path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
         self.process = subprocess.Popen(command, env={**os.environ, "PATH": path, **self.env}, cwd=self.directory,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True)

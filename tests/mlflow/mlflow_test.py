@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program sends to a real MLflow server, read back with MLflow's own client."""
+"""Data sent to a real MLflow server by a program, read back with MLflow's own client."""
 
 import base64
 import collections
@@ -38,11 +38,11 @@ STEPS = 1501
 COMMAND = os.environ.get("COMMAND")
 MPI_PROGRAM = os.environ.get("MPI_PROGRAM")
 LARGEST = sys.float_info.max
-IS_OLD = mlflow.__version__.startswith("2.")  # and takes shorter values
+IS_OLD = mlflow.__version__.startswith("2.")  # with a shorter limit for values
 
 
 def safe(name):
-    """As docs/mlflow.md says that names are made safe; computed here independently."""
+    """Makes a name safe as in docs/mlflow.md, implemented independently here."""
     out = re.sub(r"[^A-Za-z0-9_\-. /]", "_", name)
     out = "/".join(each for each in out.split("/") if each not in ("", ".", ".."))
     if out == name and len(out) <= 250:
@@ -54,7 +54,7 @@ def safe(name):
 
 
 def of_ranks(metrics):
-    """Those of the figures over ranks."""
+    """Selects the metrics over ranks."""
     return {name: value for name, value in metrics.items() if name.startswith(("total/job/", "total/ranks/"))}
 
 
@@ -63,12 +63,13 @@ def double_of(bits):
 
 
 def comparable(value, most):
-    """What is no number is not equal to itself. Databases have no infinity: MLflow keeps the largest number there is."""
+    """Makes values comparable: NaN is not equal to itself, and databases store the largest number instead of
+    infinity."""
     return "NaN" if math.isnan(value) else max(-most, min(value, most))
 
 
 class Forgetful(loopback.LoopbackServer):
-    """Stands before a server, and loses the reply to the first runs/create and to every second log-batch."""
+    """A proxy that loses the reply to the first runs/create and to every second log-batch."""
 
     def __init__(self, server):
         self.server = server
@@ -91,7 +92,7 @@ class Forgetful(loopback.LoopbackServer):
 
 
 class Case(rig.Case):
-    """Tests that share a server, which takes longer to come up than most of them: each has an experiment of its own there."""
+    """Tests that share a server, because starting it takes longer than most tests. Each test has its own experiment."""
 
     DATABASE = True
     OPTIONS = ()
@@ -105,7 +106,7 @@ class Case(rig.Case):
         cls.addClassCleanup(directory.cleanup)
         cls.server = mlflow_server.Server(pathlib.Path(directory.name) / "server", cls.DATABASE, cls.OPTIONS, **cls.ENV)
         cls.addClassCleanup(cls.server.stop)
-        mlflow.set_tracking_uri(cls.server.url)  # 2.2.2 downloads artifacts from there, whatever its client was told
+        mlflow.set_tracking_uri(cls.server.url)  # 2.2.2 downloads artifacts from there, whatever URI the client has
         cls.client = MlflowClient(cls.server.url)
 
     def setUp(self):
@@ -113,7 +114,7 @@ class Case(rig.Case):
         self.server.start()
 
     def start_program(self, experiment, *arguments, steps=STEPS, pause_us=300, sent="sent", **env):
-        # A step of no length at all would record rows faster than they are collected.
+        # Steps without a duration would record rows faster than they are collected.
         self.sent_file = self.scratch / sent
         return self.start(self.sent_file, steps, pause_us, *arguments,
                           **{"MLFLOW_TRACKING_URI": self.server.url + "/", "MLFLOW_EXPERIMENT_NAME": experiment,
@@ -129,7 +130,8 @@ class Case(rig.Case):
         return comparable(value, LARGEST if self.DATABASE else float("inf"))
 
     def sent(self):
-        """What the program says it sent: {(source, name): Counter of (step, ms, value)}, start in ms, run id of Takt."""
+        """Returns the data that the program sent: {(source, name): Counter of (step, ms, value)}, start in ms, Takt's
+        run ID."""
         lines = self.sent_file.read_text(encoding="utf-8").splitlines()
         _, start_ms, run_id = lines[0].split(" ")
         points = collections.defaultdict(collections.Counter)
@@ -166,13 +168,13 @@ class Case(rig.Case):
         self.assertGreaterEqual(run.info.end_time, start_ms)
 
     def check_total(self, run, walls):
-        """Totals are read right behind the rows: of a program that goes on meanwhile a few steps more are in them."""
+        """Checks totals. They are read after the rows, so a running program may have a few more steps in them."""
         file = self.client.download_artifacts(run.info.run_id, "takt/summary.json", str(self.scratch))
         summary = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
         self.assertIn(rig.calls(summary, "Batch") - len(walls), range(len(walls)))
 
     def check_turned_away(self, ended, *words):
-        """For good and in one line: the exit does not wait TAKT_EXIT_MS for it."""
+        """Checks for a permanent rejection in one line: the exit does not wait for TAKT_EXIT_MS."""
         self.assertIn("delivered 0", ended.out, ended)
         self.assertLess(ended.seconds, 30 * rig.SLACK, ended)
         said = [line for line in ended.err.splitlines() if "MLflow at" in line]
@@ -191,7 +193,7 @@ class Case(rig.Case):
                  {"MLFLOW_EXPERIMENT_NAME": None, "MLFLOW_EXPERIMENT_ID": gone}),
                 ("run", ("was deleted; restore it", f"mlflow runs restore --run-id {run}"), {"MLFLOW_RUN_ID": run})):
             if name == "gone" and not self.DATABASE and mlflow.__version__.startswith("2."):
-                continue  # there what is deleted does not keep its name
+                continue  # there a deleted experiment frees its name
             with self.subTest(name):
                 ended = self.start_program(name, steps=20, **env).end(120)
                 self.check_turned_away(ended, *words)
@@ -208,7 +210,7 @@ class MlflowTest(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # Windows take ten seconds each: meanwhile the other tests run.
+        # Windows take ten seconds each; the other tests run meanwhile.
         cls.early = cls()
         rig.Case.setUp(cls.early)
         cls.addClassCleanup(cls.early.doCleanups)
@@ -261,14 +263,14 @@ class MlflowTest(Case):
         self.assertEqual(ended.status, 0, ended)
         self.assertIn("delivered 1", ended.out, ended)
         waited = re.search(r"waited in (\d+) steps, at most (\d+) us", ended.out)
-        # One that waits for a server does so in each, or for as long as it is away. None is what is seen.
+        # A thread that waits for a server does so in every step, or for the whole outage. Expected are none.
         self.assertLess(int(waited[1]), STEPS / 10, ended)
         self.assertLess(int(waited[2]), 1_000_000 * rig.SLACK, ended)
         run = self.only_run("killed")
         self.assertEqual(run.info.status, "FINISHED", ended)
         self.check_points(run)
 
-    def test_programs_that_start_together_make_one_experiment(self):
+    def test_programs_that_start_together_create_one_experiment(self):
         sent = ("sent-0", "sent-1", "sent-2")
         programs = [self.start_program("together", steps=20, sent=each, TAKT_RUN_ID=each) for each in sent]
         for program in programs:
@@ -328,7 +330,7 @@ class MlflowTest(Case):
         self.assertEqual(sorted(walls), list(range(len(walls))))
         self.check_total(run, walls)
 
-    def test_a_run_that_sigterm_ends_is_killed_at_once(self):
+    def test_a_run_ended_by_sigterm_is_marked_killed_at_once(self):
         program = self.start_program("terminated", pause_us=4000, TAKT_SIGTERM=1)
         self.assertTrue(rig.wait_until(lambda: self.only_run("terminated") and "loss" in self.only_run("terminated").data.metrics, 60))
         program.process.send_signal(signal.SIGTERM)
@@ -369,7 +371,7 @@ class MlflowTest(Case):
         self.assertEqual([tags[f"mlflow.{name}"] for name in ("parentRunId", "note.content", "runName", "source.git.commit", "user")],
                          [parent, "# what it is", "renamed", "b" * 40, pwd.getpwuid(os.getuid()).pw_name])
 
-    def test_a_parameter_that_was_set_otherwise_stays_and_all_else_arrives(self):
+    def test_a_parameter_with_a_conflicting_value_is_kept_and_the_rest_arrives(self):
         run_id = self.client.create_run(self.client.create_experiment("set otherwise")).info.run_id
         self.client.log_param(run_id, "param 7", "of the launcher")
         ended = self.start_program("set otherwise", steps=20, MLFLOW_RUN_ID=run_id).end(120)
@@ -380,7 +382,7 @@ class MlflowTest(Case):
         self.assertEqual(run.data.params, {**self.PARAMS, "param 7": "of the launcher"})
         self.check_points(run, 20, joined=True)
 
-    def test_what_is_not_there_is_told_once(self):
+    def test_missing_experiments_and_paths_are_reported_once(self):
         for name, words, env in (
                 ("no experiment", ("404", "4711", "Check MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_ID"),
                  {"MLFLOW_EXPERIMENT_NAME": None, "MLFLOW_EXPERIMENT_ID": 4711}),
@@ -389,10 +391,10 @@ class MlflowTest(Case):
                 ended = self.start_program(name, steps=20, **env).end(120)
                 self.check_turned_away(ended, *words)
 
-    def test_what_was_deleted_is_told_once(self):
+    def test_deleted_runs_are_reported_once(self):
         self.check_deleted()
 
-    def test_a_name_and_an_id_of_two_experiments_are_told(self):
+    def test_a_name_and_an_id_of_different_experiments_are_reported(self):
         """MLflow's own client sends nothing."""
         mine = self.client.create_experiment("mine")
         ended = self.start_program("mine", steps=20, MLFLOW_EXPERIMENT_ID=0).end(120)
@@ -441,8 +443,8 @@ class MlflowTest(Case):
                               timeout=60 * rig.SLACK).stdout
 
     def of_windows(self, rows, start_ns):
-        """What docs/mlflow.md says of windows, computed from the lines of each step: {key: Counter of (step, ms, value)} for what is
-        exact, and {key: [((step, ms), value)]} for percentiles."""
+        """Computes windows as in docs/mlflow.md from the rows of each step: {key: Counter of (step, ms, value)} for
+        exact values, and {key: [((step, ms), value)]} for percentiles."""
         windows, begin = [[]], None
         for step in sorted(rows):
             line = rows[step]["Epoch/Batch/IO"]
@@ -462,7 +464,7 @@ class MlflowTest(Case):
                 lengths = sorted(int(line[column]) for line, _ in lines)
                 count, total = len(lengths), sum(lengths)
                 exact[f"time/{path}/mean_s"][(*at, total / count / 1e9)] += 1
-                if count >= 20:  # of fewer it would be the longest
+                if count >= 20:  # of fewer it equals the maximum
                     about[f"time/{path}/p95_s"].append((at, lengths[math.ceil(0.95 * count) - 1] / 1e9))
                 if column == "host_ns":
                     exact[f"time/{path}/share"][(*at, total / sum(int(line["batch_ns"]) for line, _ in lines))] += 1
@@ -473,7 +475,7 @@ class MlflowTest(Case):
         return exact, about
 
     def add_totals(self, summary, at, exact):
-        """Of a run, as a summary has them; a second one has to say the same."""
+        """Adds a run's totals, as in a summary; a second summary must agree."""
         throughput = summary["series"][0]["throughput"]
         for name in ("items", "steps"):
             value = throughput[name] / (throughput["period_ns"] / 1e9)
@@ -481,7 +483,8 @@ class MlflowTest(Case):
             self.assertEqual(points, {(*at, value): 1}, name)
 
     def check_sums(self, histories, rows):
-        """Each step of the run, but for those of less than half a window at its end, is in one window."""
+        """Checks that each step of the run is in one window, except for the last steps if they are less than half a
+        window."""
         for path, column in (("Epoch/Batch", "batch_ns"), ("Epoch/Batch/IO", "host_ns")):
             before = -1
             for each in sorted(histories[f"time/{path}/mean_s"], key=lambda each: each.step):
@@ -495,12 +498,13 @@ class MlflowTest(Case):
 
 
 class RanksTest(Case):
-    """Of the figures over ranks what `takt report` says of the same directories, which reads them in another way."""
+    """The metrics over ranks equal those that `takt report` prints for the same directories, which it reads in a
+    different way."""
 
     RANKS = 4
 
     def expected(self):
-        """By names as MLflow takes them: each is made safe before its last part."""
+        """Returns the values under names that MLflow accepts: each is made safe before its last part."""
         values = {}
         for name, value in self.job(COMMAND).items():
             stem, leaf = name.rsplit("/", 1)
@@ -523,7 +527,7 @@ class RanksTest(Case):
         self.assertEqual(len(history), points)
 
     @unittest.skipUnless(COMMAND, "the command takt was not built")
-    def test_takt_sync_tells_rank_0s_run_how_the_ranks_lie_and_again_when_more_have_come(self):
+    def test_takt_sync_updates_the_comparison_of_ranks_when_more_have_ended(self):
         self.end_ranks("ranks", range(3))
         self.assertEqual(of_ranks(self.only_run("ranks").data.metrics), {})
         said = self.sync("ranks", 0)
@@ -541,7 +545,7 @@ class RanksTest(Case):
         self.check_run(self.only_run("ranks"), expected, points=2)
 
     @unittest.skipUnless(COMMAND and MPI_PROGRAM, "neither the command takt nor MPI")
-    def test_rank_0_tells_what_the_reduction_has_brought_and_takt_sync_nothing_more(self):
+    def test_rank_0_sends_the_reduced_data_and_takt_sync_adds_nothing(self):
         env = rig.environment(TAKT_DIR=self.runs, TAKT_TABLE=0, TAKT_EXIT_MS=240_000, MLFLOW_TRACKING_URI=self.server.url,
                               MLFLOW_EXPERIMENT_NAME="reduced", OMPI_MCA_rmaps_base_oversubscribe=1, OMPI_ALLOW_RUN_AS_ROOT=1,
                               OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
@@ -560,13 +564,13 @@ class RanksTest(Case):
 
 
 class FilesTest(Case):
-    """A server without a database keeps two copies of what it is sent twice."""
+    """A server without a database keeps duplicates."""
 
     DATABASE = False
     STEPS = 901
 
-    def test_what_was_deleted_is_told_once_here_too(self):
-        """In other words, and of an experiment with status 500."""
+    def test_deleted_runs_are_reported_once_here_too(self):
+        """With another message, and with status 500 for an experiment."""
         self.check_deleted()
 
     def test_lost_replies_leave_one_copy_of_each_point(self):
@@ -577,8 +581,8 @@ class FilesTest(Case):
         self.assertGreater(proxy.lost, 2)
         self.check_points(self.only_run("lost"), self.STEPS)
 
-    def test_names_that_clash_in_files_cost_one_metric_and_not_what_is_sent_with_it(self):
-        """A database takes both."""
+    def test_names_that_clash_in_files_lose_only_one_metric(self):
+        """A database accepts both."""
         ended = self.start_program("clash", "clash", steps=self.STEPS).end(300)
         self.assertIn("delivered 0", ended.out, ended)
         run = self.only_run("clash")
@@ -591,7 +595,7 @@ class FilesTest(Case):
 
     @unittest.skipUnless(COMMAND, "the command takt was not built")
     def test_takt_sync_leaves_one_copy_of_each_point_too(self):
-        """The program ends before it can ask what became of its last request; then replies to the command are lost."""
+        """The program ends before it can query the result of its last request; then the command's replies are lost."""
         proxy = Forgetful(self.server)
         self.addCleanup(proxy.stop)
         ended = self.start_program("rest", steps=self.STEPS, MLFLOW_TRACKING_URI=proxy.url, TAKT_EXIT_MS=300).end(300)
@@ -603,7 +607,7 @@ class FilesTest(Case):
 
 @unittest.skipIf(mlflow.__version__.startswith("2."), "this MLflow asks neither for names nor for hosts")
 class GuardedTest(Case):
-    """A server that takes requests under one name only, and from users whom it knows."""
+    """A server that accepts requests only under one name and from known users."""
 
     OPTIONS = ("--app-name", "basic-auth", "--allowed-hosts", "localhost:{port}")
     ADMIN = "of the administrator"
@@ -628,7 +632,7 @@ class GuardedTest(Case):
             "Content-Type": "application/json", "Authorization": f"Basic {who}"}), timeout=60 * rig.SLACK).close()
 
     def start_as(self, experiment, file=None, user=None, password=None, token=None, **how):
-        """With what the variables say, and what the credentials file does."""
+        """Starts a program with these variables and this credentials file."""
         home = self.scratch / "home"
         home.mkdir(exist_ok=True)
         credentials = home / ".mlflow" / "credentials"
@@ -645,7 +649,7 @@ class GuardedTest(Case):
         return ended
 
     def check_secrets(self, said):
-        """They are not in what the program says, nor in its directory."""
+        """Checks that neither the program's output nor its directory contains secrets."""
         pair = base64.b64encode(f"{self.USER}:{self.PASSWORD}".encode())
         files = [path.read_bytes() for path in self.runs.rglob("*") if path.is_file()]
         self.assertGreater(len(files), 3)
@@ -663,14 +667,14 @@ class GuardedTest(Case):
     def test_the_credentials_file_lets_in(self):
         self.check_let_in("file", (self.USER, self.PASSWORD))
 
-    def test_variables_win_over_the_file_and_both_of_them_over_the_token(self):
+    def test_variables_take_precedence_over_the_file_and_both_over_the_token(self):
         self.check_let_in("variables", ("admin", "wrong one"), self.USER, self.PASSWORD, self.TOKEN)
 
     def test_one_of_the_two_comes_from_the_file(self):
         self.check_let_in("half", ("admin", self.PASSWORD), self.USER)
 
-    def test_a_password_beyond_ascii_lets_in_but_where_artifacts_go(self):
-        """MLflow's fault: once it is mended, all is delivered."""
+    def test_a_non_ascii_password_works_except_for_artifacts(self):
+        """A bug of MLflow: once it is fixed, everything is delivered."""
         self.USER, self.PASSWORD = "eve", "viele schöne 言葉"
         self.create_user(self.USER, self.PASSWORD)
         ended = self.start_as("beyond", user=self.USER, password=self.PASSWORD)
@@ -680,7 +684,7 @@ class GuardedTest(Case):
         if "delivered 1" not in ended.out:
             self.assertIn("MLflow did not take summary.json: HTTP 401", ended.err)
 
-    def test_who_is_not_known_is_turned_away_once(self):
+    def test_an_unknown_user_is_rejected_once(self):
         right = (self.USER, self.PASSWORD)
         for name, who in (("nobody", ()), ("wrong", (right, self.USER, "wrong one")), ("token", (None, None, None, self.TOKEN))):
             with self.subTest(name):
@@ -688,13 +692,13 @@ class GuardedTest(Case):
                 self.check_turned_away(ended, "401", "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD")
                 self.assertIsNone(self.client.get_experiment_by_name(name))
 
-    def test_who_may_only_look_is_turned_away_once(self):
+    def test_a_read_only_user_is_rejected_once(self):
         self.client.create_experiment("of others")
         ended = self.start_as("of others", None, self.USER, self.PASSWORD)
         self.check_turned_away(ended, "403", "Permission denied", "The user has no permission")
         self.assertIsNone(self.only_run("of others"))
 
-    def test_under_another_name_nobody_is_let_in(self):
+    def test_requests_under_another_name_are_rejected(self):
         ended = self.start_as("host", None, self.USER, self.PASSWORD, MLFLOW_TRACKING_URI=self.server.url)
         self.check_turned_away(ended, "403", "Invalid Host header", "start the server with --allowed-hosts")
         self.assertIsNone(self.client.get_experiment_by_name("host"))

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Takt samples, at a real MLflow server: under the names of MLflow's own client, which asks the same library for the same GPUs."""
+"""Takt's samples at a real MLflow server, under the names of MLflow's own client, which uses the same library for the
+same GPUs."""
 
 import json
 import os
@@ -12,7 +13,7 @@ import mlflow_test
 import psutil
 from mlflow_test import COMMAND, rig
 
-FAKE_NVML = os.environ["FAKE_NVML"]  # the directory of a library that stands in for NVIDIA's
+FAKE_NVML = os.environ["FAKE_NVML"]  # directory of the fake NVIDIA library
 WINDOW_MS = 10_000
 MONITORS = """import json
 from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
@@ -37,7 +38,7 @@ class SystemTest(mlflow_test.Case):
         cls.ended = program.end(300)
 
     def histories(self, experiment):
-        """{name: [(step, ms since the start, value)]} of the metrics of the system."""
+        """Returns {name: [(step, ms since the start, value)]} of the system metrics."""
         run = self.only_run(experiment)
         _, start_ms, _ = self.early.sent()
         return {name: [(each.step, each.timestamp - start_ms, each.value)
@@ -50,7 +51,7 @@ class SystemTest(mlflow_test.Case):
         done = subprocess.run([sys.executable, "-c", MONITORS], env={**os.environ, "LD_LIBRARY_PATH": FAKE_NVML}, check=True,
                               capture_output=True, text=True)
         theirs = json.loads(done.stdout)
-        # The last GPU is cut: of its slice the memory is not that of the GPU.
+        # The last GPU is partitioned; its slice has less memory than the GPU.
         of_slice = {name for name in theirs if name.startswith("system/gpu_2_memory")}
         self.assertEqual(len(of_slice), 2)
         self.assertEqual(set(found), set(theirs) - of_slice)
@@ -60,7 +61,7 @@ class SystemTest(mlflow_test.Case):
                              [(step, (step + 1) * WINDOW_MS) for step in range(len(points))], name)
             for _, _, value in points:
                 if "gpu" in name:
-                    self.assertAlmostEqual(value, theirs[name], delta=0.051, msg=name)  # it rounds
+                    self.assertAlmostEqual(value, theirs[name], delta=0.051, msg=name)  # MLflow rounds
         for _, _, percent in found["system/cpu_utilization_percentage"]:
             self.assertTrue(0 < percent < 101, percent)
         total_mb = psutil.virtual_memory().total / 1e6

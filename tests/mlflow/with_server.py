@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches one version of MLflow into a directory of the build, once, and runs tests with it. Ends with 77 if it cannot be fetched.
+"""Installs one version of MLflow into a build directory, once, and runs tests with it. Exits with 77 if it cannot be
+installed.
 
 with_server.py <version> <directory> <test> <program>"""
 
@@ -13,16 +14,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 
 import fetch  # noqa: E402
 
-# MLflow tells metrics of the system with nvidia-ml-py and psutil, and does without where they are not there.
-# pkg_resources left setuptools in 81, FallbackAsyncAdaptedQueuePool left SQLAlchemy in 2.1; MLflow 2.2.2 wants both.
+# MLflow measures system metrics with nvidia-ml-py and psutil if they are installed. MLflow 2.2.2 needs pkg_resources,
+# removed in setuptools 81, and FallbackAsyncAdaptedQueuePool, removed in SQLAlchemy 2.1.
 PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow[auth]>=3,<4", "nvidia-ml-py", "psutil"]}
-# Of what Mantik's client needs, that which its login imports and MLflow has not brought: all of it would be ten times as much.
+# The packages that the login of Mantik's client imports and MLflow lacks; all dependencies would be ten times as large.
 MANTIK = ["--no-deps", "mantik==0.5.11"]
 MANTIK_NEEDS = ["fs", "gputil", "ipython==8.18.1", "psutil", "python-jose", "setuptools<80"]
 
 
 def fetch_mantik(python, directory):
-    """Beside MLflow and not among it: its tests are for MLflow as MLflow comes."""
+    """Installs it separately from MLflow, whose tests use MLflow's own dependencies."""
     ready = directory / "takt-ready"
     if ready.exists():
         return

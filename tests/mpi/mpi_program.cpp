@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// mpi_program <case>: a rank that says who Takt thinks it is, on one line.
+// mpi_program <case>: a rank that prints its identity in Takt on one line.
 #include <takt/mpi.hpp>
 #include <takt/session.hpp>
 
@@ -22,7 +22,7 @@ void report(const takt::SessionOptions& options) {
   std::fflush(stdout);
 }
 
-/// Of a part of the ranks only.
+/// Uses only some of the ranks.
 void report_of_halves() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -32,7 +32,7 @@ void report_of_halves() {
   MPI_Comm_free(&half);
 }
 
-/// With messages of the program's own under way on the communicator that Takt is given.
+/// Messages of the program are pending on the communicator that is passed to Takt.
 bool report_under_traffic() {
   int rank = 0;
   int size = 1;

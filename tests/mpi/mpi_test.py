@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks of one communicator are one run: mpi_test.py <program>, with MPIRUN in the environment, and EXAMPLE."""
+"""Ranks of one communicator form one run: mpi_test.py <program>, with MPIRUN and EXAMPLE in the environment."""
 
 import json
 import os
@@ -14,13 +14,13 @@ import rig  # noqa: E402
 MPIRUN = os.environ["MPIRUN"].split()
 EXAMPLE = os.environ.get("EXAMPLE")
 COMMAND = os.environ.get("COMMAND")
-# MPICH waits busily: more ranks than this on few processors take minutes.
+# MPICH busy-waits: with more ranks than this, few processors take minutes.
 MOST = int(os.environ["MOST"])
 
 
 class Mpi(rig.Case):
     def launch(self, ranks, *command, **env):
-        # Open MPI refuses root unless told.
+        # Open MPI rejects root by default.
         extra = {"OMPI_ALLOW_RUN_AS_ROOT": 1, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 1, "TAKT_TABLE": 0, "TAKT_DIR": self.runs, **env}
         started = rig.Started([*MPIRUN, "-n", str(ranks), *command], rig.environment(**extra), subprocess.DEVNULL, subprocess.PIPE,
                               file_bytes=1 << 30, prepare=None)
@@ -54,10 +54,10 @@ class Mpi(rig.Case):
             self.assertEqual(sorted(runs.values()), [[(0, 2), (1, 2)], [(0, 3), (1, 3), (2, 3)]], ended)
             self.assertEqual(ended.err, "")
 
-    def test_messages_of_the_program_are_not_met(self):
+    def test_messages_of_the_program_are_not_received(self):
         self.tell(3, "traffic")
 
-    def test_what_has_no_ranks_is_refused(self):
+    def test_communicators_without_ranks_are_rejected(self):
         ended = self.launch(2, rig.PROGRAM, "refusals")
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(ended.out.count("MPI_COMM_NULL has no ranks; give"), 2)
@@ -69,7 +69,7 @@ class Mpi(rig.Case):
             self.assertEqual([each[:2] for each in told], [(0, 2), (1, 2)], ended)
             self.assertEqual(ended.err.count(words), 2, ended)
 
-    def test_what_variables_say_otherwise_is_told_and_passed_over(self):
+    def test_conflicting_variables_are_reported_and_ignored(self):
         ended, told = self.tell(2, TAKT_RANK=1, TAKT_WORLD_SIZE=9)
         self.assertEqual([each[:2] for each in told], [(0, 2), (1, 2)])
         self.assertEqual(ended.err.count("is 9, but MPI reports 2; using MPI's value"), 2, ended)
@@ -90,7 +90,7 @@ class Mpi(rig.Case):
     @unittest.skipUnless(EXAMPLE and COMMAND, "the examples or the command are not built")
     def test_rank_0_names_the_rank_that_makes_the_others_wait_as_the_report_does(self):
         ended = self.launch(3, EXAMPLE, "--epochs", "3", "--slow-rank", "1", "--by", "20", TAKT_TABLE=1)
-        self.assertLess(ended.status, 2, ended)  # three epochs need not be enough
+        self.assertLess(ended.status, 2, ended)  # three epochs may be too few to reach the accuracy
         report = [COMMAND, "report", self.runs]
         out = subprocess.run(report, capture_output=True, text=True, check=True, timeout=60).stdout
         for page in (ended.out, out):

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// reduce_bench [paths] [rounds]: what takt::mpi::reduce() takes on rank 0, beside a bare MPI_Reduce of as many bytes;
-// of this, what only gathering takes, and what gathering takes that brings nothing.
+// reduce_bench [paths] [rounds]: measures takt::mpi::reduce() on rank 0, a bare MPI_Reduce of the same number of bytes,
+// gathering alone, and gathering without data.
 #include <takt/job.hpp>
 #include <takt/mpi.hpp>
 #include <takt/session.hpp>
@@ -35,7 +35,7 @@ void record(int rank, int paths) {
   }
 }
 
-/// ms on this rank, sorted; all ranks begin together.
+/// Returns ms on this rank, sorted; all ranks start together.
 template <class Work>
 std::vector<double> times_of(int rounds, Work work) {
   std::vector<double> times;
@@ -62,7 +62,7 @@ takt::detail::GatheredRanks part_of(const takt::Snapshot& snapshot, int rank) {
           takt::detail::pack_record(snapshot, number)};
 }
 
-/// The messages and what is done with them, without what makes a part and what is made of it.
+/// The messages and their handling, without building a part and using it.
 std::vector<double> gather(const takt::detail::GatheredRanks& part, int rounds) {
   const auto clock = [] { return std::int64_t{Clock::now().time_since_epoch().count()}; };
   return times_of(rounds, [&] {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// reduce_program <case> [number]: ranks that record, and reduce; rank 0 says on one line what came.
+// reduce_program <case> [number]: ranks that record and reduce; rank 0 prints the result on one line.
 #include <takt/job.hpp>
 #include <takt/mpi.hpp>
 #include <takt/session.hpp>
@@ -27,12 +27,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Ranks begin one after the other on few processors: nobody that comes may be taken for one that does not.
+// Ranks start one after the other on few processors: a slow rank must not count as missing.
 constexpr milliseconds kTimeout(20'000);
-// Where one does not come, this is waited for.
+// The timeout in cases with a missing rank.
 constexpr milliseconds kShort(3'000);
 
-/// With something else than MPI.
+/// Is busy without MPI.
 void busy_for(milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
 
 int rank_in(MPI_Comm comm) {
@@ -41,7 +41,7 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-/// Every rank has all of them but the last, which the even ones have alone.
+/// Every rank has all paths except the last, which only even ranks have.
 void record(int rank, int paths) {
   const takt::Scope batch(takt::Batch);
   for (int path = 0; path < paths; ++path) {
@@ -54,7 +54,7 @@ void record(int rank, int paths) {
 }
 
 void report(bool done, const takt::Session& session, const takt::Job* job) {
-  // In one piece: an mpirun may lay what ranks write in each other.
+  // Written in one call, because mpirun may interleave the ranks' output.
   std::string line = "rank " + std::to_string(session.run().rank) + (done ? " done" : " not done");
   if (job != nullptr) {
     line += ", " + std::to_string(job->wall.ranks) + " of " + std::to_string(job->world_size);
@@ -64,7 +64,7 @@ void report(bool done, const takt::Session& session, const takt::Job* job) {
   std::fflush(stdout);
 }
 
-/// The files are read when all ranks have closed theirs. They tell a later wall time than the one at reduce().
+/// Reads the files when all ranks have closed theirs. Their wall time is later than that at reduce().
 bool is_as_in_files(const takt::Job& job, const std::string& directory) {
   takt::RankRecord files;
   for (const auto& each : std::filesystem::directory_iterator(std::filesystem::path(directory).parent_path())) {
@@ -80,8 +80,8 @@ bool is_as_in_files(const takt::Job& job, const std::string& directory) {
   return wall && takt::detail::pack(files) == takt::detail::pack(messages);
 }
 
-/// At the beginning and at reduce() a rank has read its parent's clock. That is the same one, from which each process
-/// reckons since its beginning.
+/// At the start and at reduce() a rank has read its parent's clock. It is the same clock, but each process counts from
+/// its own start.
 bool has_read_clocks(takt::Session& session) {
   constexpr std::int64_t kReckoned = 5'000'000;
   const takt::Snapshot snapshot = session.snapshot();
@@ -111,12 +111,12 @@ int reduce_all(int paths) {
   return done && same ? 0 : 1;
 }
 
-/// One rank does something else, and calls nothing of MPI's meanwhile.
+/// One rank does not take part and makes no MPI calls meanwhile.
 void reduce_without(int absent) {
   takt::Session session("reduce", takt::mpi::options());
   const int rank = rank_in(MPI_COMM_WORLD);
   record(rank, 3);
-  MPI_Barrier(MPI_COMM_WORLD);  // they are all there, and then one is not
+  MPI_Barrier(MPI_COMM_WORLD);  // all ranks are there; then one is missing
   if (rank == absent) {
     busy_for(4 * kShort);
     return;
@@ -125,7 +125,7 @@ void reduce_without(int absent) {
   report(done, session, session.snapshot().job.get());
 }
 
-/// One rank dies, as a machine without memory has it. The others end without MPI_Finalize, which waits for all.
+/// One rank dies, as if it were out of memory. The others end without MPI_Finalize, which waits for all.
 [[noreturn]] void reduce_after_death(int dead) {
   takt::Session session("reduce", takt::mpi::options());
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -134,17 +134,17 @@ void reduce_without(int absent) {
     const takt::Scope batch(takt::Batch);
     const takt::Scope forward(takt::Forward);
     session.poll();
-    busy_for(milliseconds(1500));  // for the journal to know
+    busy_for(milliseconds(1500));  // until the journal has it
     if (rank == dead) { std::raise(SIGKILL); }
   }
   const bool done = takt::mpi::reduce(session, kShort);
   report(done, session, session.snapshot().job.get());
   session.close();
-  busy_for(kShort);  // whoever ends first takes its part of the messages along
+  busy_for(kShort);  // a rank that ends first takes its part of the messages with it
   std::_Exit(0);
 }
 
-/// Halves of the job, with messages of the program's under way on both communicators, of any tag.
+/// Each half of the job reduces, with pending messages of the program on both communicators, of any tag.
 bool reduce_halves() {
   constexpr int kMessages = 100;
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -177,7 +177,7 @@ bool reduce_halves() {
   return done;
 }
 
-/// Twice: the second time tells more.
+/// Twice: the second result has more data.
 bool reduce_again() {
   takt::Session session("reduce", takt::mpi::options());
   bool done = true;
@@ -195,7 +195,7 @@ bool reduce_again() {
 // Outlives MPI.
 std::unique_ptr<takt::Session> kept;
 
-/// Armed, and once more with another deadline, which must not reduce at once.
+/// Armed, and again with another deadline, which must not reduce at once.
 void reduce_as_mpi_ends() {
   kept = std::make_unique<takt::Session>("reduce", takt::mpi::options());
   record(rank_in(MPI_COMM_WORLD), 3);
@@ -223,7 +223,7 @@ int run(const std::string& name, int number) {
   return 0;
 }
 
-/// Before MPI_Init, after MPI_Finalize, and where options() did not name the ranks.
+/// Before MPI_Init, after MPI_Finalize, and without ranks from options().
 void reduce_alone() {
   takt::Session session("reduce");
   std::printf("%d\n", takt::mpi::reduce(session) ? 1 : 0);

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all ranks have recorded comes to rank 0: reduce_test.py <program>, with MPIRUN in the environment."""
+"""The data of all ranks arrives on rank 0: reduce_test.py <program>, with MPIRUN in the environment."""
 
 import os
 import re
@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import rig  # noqa: E402
 
 MPIRUN = os.environ["MPIRUN"].split()
-GO_ON = os.environ["GO_ON"].split()  # of mpirun, so that one rank's death is not that of all; MPICH's has none that does it
+# options of mpirun with which the other ranks survive one rank's death; MPICH has none
+GO_ON = os.environ["GO_ON"].split()
 COMMAND = os.environ.get("COMMAND")
 MOST = int(os.environ["MOST"])
 MANY = min(MOST, 64)
@@ -33,23 +34,23 @@ class Reduce(rig.Case):
         return ended
 
     def assert_done(self, ended, ranks, missing):
-        """All but rank 0 and the missing one; mpirun may print two lines as one."""
+        """Checks that all ranks except rank 0 and the missing one are done; mpirun may join two lines."""
         self.assertIn(f"rank 0 not done, {ranks - 1} of {ranks} -{missing}\n", ended.out, ended)
         self.assertEqual(sorted(int(rank) for rank in re.findall(r"rank (\d+) done", ended.out)),
                          [rank for rank in range(1, ranks) if rank != missing], ended)
 
-    def test_the_record_of_all_ranks_is_that_of_their_files(self):
+    def test_the_record_of_all_ranks_equals_their_files(self):
         for ranks in [n for n in (1, 2, 3, 5, 7, 31, 64) if n <= MOST]:
             ended = self.reduce(ranks, "all", 64)
             self.assertEqual(ended.out.splitlines(), [f"rank 0 done, {ranks} of {ranks}", "as in files"], ended)
             self.assertEqual(ended.err, "")
 
-    def test_rank_0_speaks_for_the_job(self):
+    def test_rank_0_reports_the_job(self):
         ended = self.reduce(3, "all", 4, TAKT_TABLE=1)
         self.assertEqual(ended.out.count("Takt: "), 1, ended)
         self.assertRegex(ended.out, r"Takt: reduce, run \S+, 3 ranks, took ")
         self.assertRegex(ended.out, r"\n  path 3 +6 .* 2 of 3\n")
-        # Where a line is cut depends on how long the name of the directory is.
+        # The position of the line break depends on the length of the directory's name.
         self.assertIn(f"each rank to its end: takt report {self.runs}/", " ".join(ended.out.split()))
         jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.directories())}
         self.assertEqual([jobs[1], jobs[2]], [None, None])
@@ -58,17 +59,17 @@ class Reduce(rig.Case):
         self.assertEqual((path["n"], path["total"]["min_rank"], path["total"]["max_rank"]), (9, 0, 2))
         self.assertEqual((path["total"]["min_ns"], path["total"]["max_ns"]), (3_003_000, 9_003_000))
 
-    def test_so_it_is_of_more_paths(self):
+    def test_the_same_for_more_paths(self):
         self.assertIn("as in files", self.reduce(3, "all", 500).out)
 
-    def test_a_rank_that_does_not_come_is_missing_alone(self):
+    def test_only_the_absent_rank_is_missing(self):
         for ranks, absent in ((2, 1), (MANY, 1), (MANY, 4)):
             ended = self.reduce(ranks, "without", absent)
             self.assert_done(ended, ranks, absent)
             self.assertEqual(ended.err.count(f"{ranks - 1} of {ranks} ranks answered, each within 3000 ms; missing: {absent}; takt report"),
                              1, ended)
 
-    def test_without_rank_0_the_others_go_on(self):
+    def test_without_rank_0_the_others_continue(self):
         ended = self.reduce(3, "without", 0)
         self.assertEqual(sorted(re.findall(r"rank \d not done", ended.out)), ["rank 1 not done", "rank 2 not done"], ended)
         self.assertNotRegex(ended.out, r"rank \d done", ended)
@@ -90,7 +91,7 @@ class Reduce(rig.Case):
         self.assertEqual(sorted(re.findall(r"rank 0 done, \d of \d", ended.out)), ["rank 0 done, 2 of 2", "rank 0 done, 3 of 3"], ended)
         self.assertEqual(ended.err, "")
 
-    def test_a_second_time_tells_more(self):
+    def test_a_second_reduction_has_more_data(self):
         ended = self.reduce(3, "again")
         self.assertEqual(ended.out.splitlines(), ["round 1: 9", "round 2: 18"], ended)
         self.assertEqual(ended.err, "")
@@ -104,7 +105,7 @@ class Reduce(rig.Case):
         self.assertIn("rank 0 not done\n", ended.out, ended)
         self.assertEqual(ended.err.count("it is closed; reduce before"), 2, ended)
 
-    def test_what_cannot_be_reduced_is_told(self):
+    def test_data_that_cannot_be_reduced_is_reported(self):
         for case, words in (("early", "MPI is not initialised; this rank adds nothing"), ("late", "MPI has been finalised; this rank adds"),
                             ("unnamed", "give the Session takt::mpi::options()"), ("closed", "it is closed; reduce before")):
             ended = self.reduce(2, case)

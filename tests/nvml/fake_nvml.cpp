@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libnvidia-ml.so.1 of a machine with three GPUs, the last of them cut: what Takt looks up in NVIDIA's, under its
-// names.
+// A libnvidia-ml.so.1 of a machine with three GPUs, the last one partitioned: the functions that Takt looks up in
+// NVIDIA's library.
 #include "support/fake_nvml.hpp"
 
 #include "device/same_prototype.hpp"
@@ -24,7 +24,7 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Made when the library is loaded, and never destroyed.
+/// Created when the library is loaded, and never destroyed.
 [[maybe_unused]] const FakeNvml& machine = []() -> const FakeNvml& {
   auto& made = *new FakeNvml(seconds);
   made.add_gpu();
@@ -47,8 +47,8 @@ double seconds() {
 extern "C" {
 
 int nvmlInit_v2() { return FakeNvml::init(); }
-int nvmlInitWithFlags(unsigned /*flags*/) { return FakeNvml::init(); }  // as the binding does it
-int nvmlSystemGetCudaDriverVersion_v2(int* version) {                   // W&B's client asks for no GPU without
+int nvmlInitWithFlags(unsigned /*flags*/) { return FakeNvml::init(); }  // as called by the binding
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {                   // W&B's client queries no GPU without it
   *version = 12'080;
   return takt::detail::kNvmlSuccess;
 }
@@ -92,7 +92,7 @@ int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device mig, Device* device) {
 
 }  // extern "C"
 
-// What the binding calls above is what Takt calls.
+// The binding calls the functions above, and so does Takt.
 static_assert(same_prototype(&NvmlLibrary::init, &nvmlInit_v2));
 static_assert(same_prototype(&NvmlLibrary::error_string, &nvmlErrorString));
 static_assert(same_prototype(&NvmlLibrary::device_count, &nvmlDeviceGetCount_v2));

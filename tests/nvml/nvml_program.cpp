@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Batches without a break for half a second.
+// Makes Batches for half a second without pauses.
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""NVIDIA's binding reads from the fake library what Takt reads from it: so Takt's prototypes and numbers are as NVIDIA has them."""
+"""NVIDIA's binding and Takt read the same from the fake library, so Takt's prototypes and constants match NVIDIA's."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ import rig
 
 MIB = 2**20
 GIB = 2**30
-# Names of Takt's constants, and NVIDIA's where they do not follow from these.
+# Names of Takt's constants, with NVIDIA's names if these cannot be derived.
 CONSTANTS = {
     "kNvmlSuccess": nvml.NVML_SUCCESS,
     "kNvmlNotSupported": nvml.NVML_ERROR_NOT_SUPPORTED,
@@ -88,7 +88,7 @@ class Binding(unittest.TestCase):
 
 
 class Program(rig.Case):
-    """Takt looks the library up by its name, and reads the same."""
+    """Takt looks up the library by name and reads the same values."""
 
     def meters(self, **env):
         self.run_program(TAKT_SAMPLE_MS=10, TAKT_TABLE=0, LD_LIBRARY_PATH=os.environ["LD_LIBRARY_PATH"], **env)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches NVIDIA's binding of NVML into a directory of the build, once, and runs the tests with it. Ends with 77 if it cannot be
-fetched.
+"""Installs NVIDIA's binding of NVML into a build directory, once, and runs the tests with it. Exits with 77 if it
+cannot be installed.
 
 with_nvml.py <directory> <program>"""
 

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares what a shared libtakt offers with what it has offered: abi_test.py <libtakt.so> [--update]
+"""Compares the ABI of a shared libtakt with the recorded one: abi_test.py <libtakt.so> [--update]
 
-tests/package/libtakt.abi has the exported symbols, and of public types the sizes, members and values, as abidw tells
-them. A program that was linked with that library goes on with this one where no line of it is gone. It is a list of
-lines in their order and not abidw's own file, which is twenty times as long and changes when a function moves to
+tests/package/libtakt.abi has the exported symbols and the sizes, members and values of public types, as reported by
+abidw. A program linked with the recorded library works with this one if no line of the file disappears. The file is an
+ordered list of lines, not abidw's own format, which is twenty times as long and changes when a function moves to
 another source."""
 
 import difflib
@@ -21,7 +21,7 @@ ROOT = HERE.parents[1]
 STORED = HERE / "libtakt.abi"
 SKIPPED = 77
 SHOWN = 80  # lines
-LONGEST = 60  # characters of a name
+LONGEST = 60  # maximum characters of a name
 OWN = re.compile(r"(type|member|base of|value) takt::|virtual _ZN?K?[A-Z]*4takt")
 HEADERS = [word for directory in ("include", "backends/include") for word in ("--headers-dir", str(ROOT / directory))]
 OPTIONS = ["--suppr", str(HERE / "libtakt.suppr"), "--drop-private-types", "--exported-interfaces-only", "--no-show-locs",
@@ -34,7 +34,8 @@ def run(*command):
 
 
 def made_by(library):
-    """The compiler that the library names, and the abidw that describes it: others describe the same in other words."""
+    """Returns the compiler that the library names, and the version of abidw: others describe the same in different
+    words."""
     comment = run("readelf", "-p", ".comment", library)
     compiler = re.search(r"(GCC|clang)\D*(\d+)\.", comment)
     tool = run("abidw", "--version")
@@ -42,7 +43,7 @@ def made_by(library):
 
 
 class Types:
-    """What abidw calls a type by a number, spelled; names of templates are cut."""
+    """Replaces abidw's numbers of types by their names; template names are shortened."""
 
     AROUND = {"pointer-type-def": "*", "reference-type-def": "&", "qualified-type-def": " const"}
 
@@ -62,7 +63,7 @@ class Types:
 
 
 def lines_of(element, scope, types):
-    """Of a namespace, a type, and all inside."""
+    """Returns the lines of a namespace or type and everything inside it."""
     name = element.get("name", "")
     inside = f"{scope}::{name}".lstrip(":") if element.tag in ("namespace-decl", "class-decl", "enum-decl", "union-decl") else scope
     size = element.get("size-in-bits")

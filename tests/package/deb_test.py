@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The package that `cpack` makes: what it says of itself, and that dpkg installs it, a program finds it, and nothing stays behind.
+"""Tests the package made by `cpack`: its metadata, its installation with dpkg, its use by a program, and its complete
+removal.
 
-dpkg works on a directory of its own with a database of its own, so that this machine's packages are left alone."""
+dpkg uses a separate directory with its own database, so this machine's packages do not change."""
 
 import argparse
 import os
@@ -52,21 +53,21 @@ class DebTest(unittest.TestCase):
         return run("dpkg-deb", "-f", self.package, name).strip()
 
     def dpkg(self, *words):
-        # What it depends on is in the other database.
+        # The dependencies are in the machine's own database.
         return run("dpkg", f"--root={self.root}", "--log=/dev/null", "--force-not-root", "--force-depends", *words)
 
     def there(self):
-        """All that is in the directory, but for dpkg's own."""
+        """Returns everything in the directory except dpkg's own files."""
         return sorted(path.relative_to(self.root).as_posix() for path in self.root.rglob("*")
                       if not path.relative_to(self.root).as_posix().startswith("var"))
 
-    def test_what_it_says_of_itself(self):
+    def test_its_metadata(self):
         architecture = run("dpkg", "--print-architecture").strip()
         self.assertEqual(self.package.name, f"libtakt-dev_{header_version()}_{architecture}.deb")
         self.assertEqual((self.field("Package"), self.field("Version"), self.field("Architecture"), self.field("Section")),
                          ("libtakt-dev", header_version(), architecture, "libdevel"))
 
-    def test_it_depends_on_what_its_files_need(self):
+    def test_it_depends_on_the_libraries_of_its_files(self):
         depends = self.field("Depends")
         run("dpkg-deb", "-x", self.package, self.root)
         packages = set()
@@ -76,7 +77,7 @@ class DebTest(unittest.TestCase):
             libraries = re.findall(r" => (/\S+)", run("ldd", program))
             needed = re.findall(r"NEEDED +(\S+)", run("objdump", "-p", program))
             for library in (library for library in libraries if os.path.basename(library) in needed):
-                # The database knows it by one of its two names where /lib is a link to /usr/lib.
+                # If /lib is a link to /usr/lib, the database knows the library by one of its two names.
                 found = subprocess.run(["dpkg", "-S", library, os.path.realpath(library)], stdout=subprocess.PIPE,
                                        stderr=subprocess.DEVNULL, text=True, check=False).stdout
                 packages.add(found.split(":", 1)[0])
@@ -85,7 +86,7 @@ class DebTest(unittest.TestCase):
         self.assertEqual((self.root / "usr/bin/takt").exists(), "HAS_CLI" in os.environ)
         self.assertEqual("libstdc++6" in packages, "HAS_CLI" in os.environ)
 
-    def test_installed_found_and_removed(self):
+    def test_it_is_installed_found_and_removed(self):
         self.dpkg("-i", self.package)
         self.assertIn("usr/include/takt/takt.hpp", self.there())
         self.assertEqual(len(self.there()), len(run("dpkg-deb", "-c", self.package).splitlines()))

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A browser of this machine, steered by WebDriver over HTTP. It is Debian's chromium with its driver, in a process group of its own,
-which ends with this process, and after a while by itself."""
+"""Controls a browser on this machine by WebDriver over HTTP: Debian's chromium with its driver, in its own process
+group. The browser ends with this process, and after a time limit."""
 
 import base64
 import ctypes
@@ -17,8 +17,8 @@ import urllib.error
 import urllib.request
 
 PR_SET_PDEATHSIG = 1
-LONGEST_S = 3600       # that a browser lives
-LONGEST_REQUEST_S = 600  # a machine may have other things to do
+LONGEST_S = 3600       # maximum lifetime of a browser
+LONGEST_REQUEST_S = 600  # the machine may be busy
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"left": "\ue012", "up": "\ue013", "right": "\ue014", "down": "\ue015", "enter": "\ue007", "tab": "\ue004", "escape": "\ue00c",
         "shift": "\ue008", "home": "\ue011"}
@@ -27,13 +27,13 @@ direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def missing():
-    """What of a browser is not here, as a text; None: nothing."""
+    """Returns the missing part of the browser as text; None if it is complete."""
     absent = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return f"no {' and no '.join(absent)} (Debian: apt-get install chromium chromium-driver)" if absent else None
 
 
 class Browser:
-    """Use it in a `with`. Times are in milliseconds, places in pixels of the window."""
+    """Use it in a `with`. Times are in milliseconds, positions in pixels of the window."""
 
     def __init__(self, directory, width=1280, height=900):
         self.directory = pathlib.Path(directory)
@@ -76,7 +76,7 @@ class Browser:
         try:
             self.ask("DELETE", "")
         except OSError:
-            pass  # it is ended all the same
+            pass  # it is killed anyway
         self.limit.cancel()
         self.kill()
 
@@ -98,31 +98,31 @@ class Browser:
             raise RuntimeError(f"{method} {path}: {error.read().decode(errors='replace')[:600]}") from error
 
     def tell_browser(self, command, **parameters):
-        """A command of the DevTools protocol."""
+        """Sends a command of the DevTools protocol."""
         return self.ask("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def open(self, path, address=""):
-        """Opens a file, and waits for it. `address` is what stands behind the #."""
+        """Opens a file and waits until it is loaded. `address` is the part after the #."""
         self.ask("POST", "/url", {"url": "about:blank"})
         self.ask("POST", "/url", {"url": pathlib.Path(path).resolve().as_uri() + address})
 
     def run(self, script, *arguments):
-        """Runs JavaScript, with `arguments`, and returns what it returns."""
+        """Runs JavaScript with `arguments` and returns its result."""
         return self.ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def run_later(self, script, *arguments):
-        """The same of a script that calls its last argument with the result."""
+        """The same for a script that calls its last argument with the result."""
         return self.ask("POST", "/execute/async", {"script": script, "args": list(arguments)})
 
     def settle(self):
-        """Until what was asked for is drawn."""
+        """Waits until pending changes are drawn."""
         self.run_later("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));")
 
     def resize(self, width, height):
         self.tell_browser("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def look(self, media="screen", dark=False, still=True):
-        """As on paper, or with other preferences of who looks."""
+        """Emulates print, or other preferences of the user."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
                     {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}]
         self.tell_browser("Emulation.setEmulatedMedia", media=media, features=features)
@@ -131,7 +131,7 @@ class Browser:
         self.tell_browser("Emulation.setScriptExecutionDisabled", value=not on)
 
     def picture(self, whole=False):
-        """What is in the window, or the whole page, as PNG."""
+        """Returns the window, or the whole page, as PNG."""
         box = {}
         if whole:
             size = self.tell_browser("Page.getLayoutMetrics")["cssContentSize"]
@@ -139,14 +139,14 @@ class Browser:
         return base64.b64decode(self.tell_browser("Page.captureScreenshot", format="png", **box)["data"])
 
     def console(self):
-        """What the browser has said since the last question: errors, warnings, refusals of the policy."""
+        """Returns the browser's new messages since the last call: errors, warnings, policy violations."""
         return [each["message"] for each in self.ask("POST", "/se/log", {"type": "browser"})]
 
     def find(self, selector):
         return self.ask("POST", "/element", {"using": "css selector", "value": selector})
 
     def box(self, selector):
-        """(left, top, width, height) of an element, which is brought into the window."""
+        """Scrolls an element into the window and returns its (left, top, width, height)."""
         return self.run("const e = document.querySelector(arguments[0]); e.scrollIntoView({block: 'center', behavior: 'instant'});"
                         "const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height];", selector)
 
@@ -174,7 +174,7 @@ class Browser:
         self.act("wheel", {"type": "scroll", "x": round(x), "y": round(y), "deltaX": 0, "deltaY": by, "duration": 0})
 
     def press(self, *keys):
-        """Keys by their names in KEYS, or characters, one after the other; "shift+left": with another one held down."""
+        """Presses keys, given by name in KEYS or as characters, one after the other; "shift+left" holds a modifier."""
         actions = []
         for each in keys:
             held = [KEYS.get(part, part) for part in (each.split("+") if len(each) > 1 else [each])]

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Writes pages of comparisons whose numbers are made up: diff_page_program <kind> <directory>. Beside run.html there is
-// summary.json, what takt diff --json prints of the same.
+// Writes pages of comparisons with made-up numbers: diff_page_program <kind> <directory>. Also writes summary.json, the
+// output of takt diff --json for the same data.
 #include "cli/diff_document.hpp"
 #include "cli/diff_page.hpp"
 #include "support/synthetic_run.hpp"
@@ -21,9 +21,9 @@ using takt::detail::ComparedRun;
 constexpr const char* kHostile = "</script><img src=x onerror=alert(1)>\"'&{{body}}<!--";
 
 struct Shape {
-  int runs = 3;  ///< a side
+  int runs = 3;  ///< per side
   int regions = 6;
-  double slower = 0.05;  ///< the new side
+  double slower = 0.05;  ///< of the new side
   bool is_hostile = false;
 };
 

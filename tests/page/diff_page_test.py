@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a comparison in a browser. diff_page_test.py PROGRAM"""
+"""Tests the page of a comparison in a browser. diff_page_test.py PROGRAM"""
 
 import unittest
 
@@ -55,7 +55,7 @@ class Shows(page_case.Case):
                     self.assertEqual([each[field] for field in ("base", "new", "change", "low", "high", "basis", "mark")],
                                      [*(mean[field] for field in ("base", "new", "change", "low", "high", "basis")), region["mark"]])
 
-    def test_intervals_are_drawn_where_they_lie(self):
+    def test_intervals_are_drawn_at_their_values(self):
         self.open("usual")
         rows = BROWSER.run("""
             const chart = new Changes(document.getElementById("change-chart"), data);
@@ -70,7 +70,7 @@ class Shows(page_case.Case):
         self.assertGreater(self.count(".change.slower"), 0)
         self.assertGreater(self.count(".change.faster"), 0)
 
-    def test_pointing_and_keys_tell_the_numbers(self):
+    def test_pointer_and_keys_show_the_values(self):
         self.open("usual")
         left, top, width, height = BROWSER.box(".change")
         BROWSER.move_to(left + width / 2, top + height / 2)
@@ -91,7 +91,7 @@ class Holds(page_case.Case):
         self.assertIn("<img src=x", self.text("#changes"))
         self.assertIn("for this reason: </script>", self.text("#verdict"))
 
-    def test_reads_without_its_script(self):
+    def test_is_readable_without_its_script(self):
         self.open_changed("usual", "drawSides();", "drawSides() ;")
         self.says = ["Content Security Policy"]
         self.assertGreater(BROWSER.box("#numbers-table")[3], 100)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of pages have in common: one browser, and pages that a program makes, each once."""
+"""Shared by the tests of pages: one browser, and pages that a program makes once each."""
 
 import atexit
 import json
@@ -26,7 +26,7 @@ pages = {}
 
 
 def page(kind):
-    """The directory with the page of that kind."""
+    """Returns the directory with the page of that kind."""
     if kind not in pages:
         pages[kind] = DIR / kind
         pages[kind].mkdir()
@@ -39,7 +39,7 @@ class Case(unittest.TestCase):
         BROWSER.resize(1280, 900)
         BROWSER.look()
         BROWSER.console()
-        self.says = []  # patterns of what the console may have at the end
+        self.says = []  # patterns of the expected messages on the console
 
     def tearDown(self):
         self.assertEqual([line for line in BROWSER.console() if not any(re.search(word, line) for word in self.says)], [])
@@ -49,7 +49,7 @@ class Case(unittest.TestCase):
         BROWSER.settle()
 
     def open_changed(self, kind, words, others):
-        """With other words in the place of the last ones that are so."""
+        """Opens the page with the last occurrence of a text replaced."""
         text = (page(kind) / "run.html").read_text(encoding="utf-8")
         at = text.rindex(words)
         changed = DIR / "changed.html"
@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
         return BROWSER.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 
     def wider_than_window(self):
-        """Elements that stand out of the window at the right, but those that can be scrolled to."""
+        """Returns elements that extend beyond the window's right edge, except scrollable ones."""
         return BROWSER.run(
             "const inside = '.scroll, nav ul, svg, .skip, .patterns';"
             "const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest(inside) && e.getBoundingClientRect().right > innerWidth + 1);"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Writes pages of runs whose numbers are made up, for the browser to look at: page_program <kind> <directory>. Beside
-// run.html there are summary.json, which has the same figures, and times.json with each step's time and the spikes.
+// Writes pages of runs with made-up numbers, for tests in a browser: page_program <kind> <directory>. Also writes
+// summary.json with the same figures, and times.json with each step's time and the spikes.
 #include <takt/exporters/json.hpp>
 
 #include "page/run_page.hpp"
@@ -115,7 +115,7 @@ void write_job(std::size_t ranks, const std::string& directory) {
   write_file(directory + "/summary.json", takt::format_json(job.sum));
 }
 
-/// Names that would be markup, or more, where a page is careless.
+/// Names that a careless page would treat as markup or script.
 void make_hostile(takt::Snapshot& run) {
   run.run.name = run.run.id = run.run.host = kHostile;
   for (takt::PathStats& each : run.paths) {
@@ -129,14 +129,14 @@ void make_hostile(takt::Snapshot& run) {
   run.devices.push_back({kHostile, kHostile, kHostile});
 }
 
-/// Names as templates have them: one word, longer than the page is wide.
+/// Long template names: one word that is wider than the page.
 void make_long_names(takt::Snapshot& run) {
   for (takt::PathStats& each : run.paths) { each.name += "<" + std::string(240, 'T') + ">"; }
   run.threads.front().name = std::string(240, 't');
   run.params = {{std::string(240, 'p'), std::string(240, 'v')}};
 }
 
-/// As much as a page can be asked to hold.
+/// The maximum data of a page.
 void write_largest(const std::string& directory) {
   SyntheticShape shape;
   shape.steps = 1'000'000;

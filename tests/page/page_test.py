@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a run in a browser: what it shows, how it moves, and that nothing gets into it. page_test.py PROGRAM STYLE_SHEET"""
+"""Tests the page of a run in a browser: its contents, its interaction and its safety. page_test.py PROGRAM
+STYLE_SHEET"""
 
 import json
 import pathlib
@@ -47,7 +48,7 @@ class Shows(Case):
         self.assertEqual(self.count("#stream-chart path.line"), 3)
         self.assertEqual(self.count("#metric-charts .chart"), 3)
 
-    def test_parts_stand_in_their_order(self):
+    def test_parts_are_in_order(self):
         self.open("ranks")
         self.assertEqual(BROWSER.run("return [...document.querySelectorAll('main > section')].map((each) => each.id)"),
                          ["findings", "figures", "steps", "phases", "tree", "distributions", "ranks", "lacks", "facts"])
@@ -79,7 +80,7 @@ class Shows(Case):
         for path, _, *texts in cells:
             self.assertEqual(texts, of_script[int(path)][1:])
 
-    def test_pointing_at_a_mark_shows_its_number(self):
+    def test_pointing_at_a_mark_shows_its_value(self):
         self.open("usual")
         times = json.loads((page("usual") / "times.json").read_text())["times"]
         left, top, width, height = BROWSER.box("#step-chart .area")
@@ -96,7 +97,7 @@ class Shows(Case):
             self.assertIn(word, self.text("#tip"))
             self.assertFalse(BROWSER.run("return document.getElementById('tip').hidden"))
 
-    def test_heat_map_tells_who_is_slow(self):
+    def test_the_heat_map_shows_the_slow_rank(self):
         self.open("ranks")
         left, top, width, _ = BROWSER.box("#heat .area")
         row = BROWSER.run("const chart = charts.all.at(-1); return chart.top + 3.5 / 8 * (chart.bottom - chart.top)")
@@ -111,7 +112,7 @@ class Moves(Case):
         from_, to = BROWSER.run("return [charts.all[0].left, charts.all[0].right]")
         return left + from_, left + to, top + height / 2
 
-    def test_drag_selects_a_range_and_double_click_fits(self):
+    def test_dragging_selects_a_range_and_double_click_fits(self):
         self.open("usual")
         left, right, y = self.chart()
         BROWSER.drag(left + (right - left) * 0.25, y, left + (right - left) * 0.5, y)
@@ -124,7 +125,7 @@ class Moves(Case):
         self.assertEqual(self.view()[:2], [-0.5, 1999.5])
         self.assertEqual(BROWSER.run("return location.hash"), "")
 
-    def test_wheel_zooms_where_the_pointer_is_and_lets_the_page_scroll(self):
+    def test_the_wheel_zooms_at_the_pointer_and_lets_the_page_scroll(self):
         self.open("usual")
         left, right, y = self.chart()
         BROWSER.move_to(left + 5, y)
@@ -133,7 +134,7 @@ class Moves(Case):
         low, high, _ = self.view()
         self.assertAlmostEqual(high - low, 1600, delta=1)
         self.assertAlmostEqual((low + high) / 2, 999.5, delta=5)
-        # Who comes past a chart while the page scrolls is not held up.
+        # A chart that passes the pointer while the page scrolls does not stop the scrolling.
         BROWSER.run("view.showAll(); scrollTo({top: 0, behavior: 'instant'}); dispatchEvent(new Event('scroll'));")
         before = BROWSER.run("return scrollY")
         BROWSER.turn_wheel(600, 500, 300)
@@ -163,12 +164,12 @@ class Moves(Case):
         self.assertRegex(self.text("#tip"), r"^steps? [\d ]+.*(step time|most)")
         self.assertEqual(BROWSER.run("return document.getElementById('tip').getAttribute('aria-live')"), "polite")
 
-    def test_keys_reach_everything_and_show_where_they_are(self):
+    def test_the_keyboard_reaches_everything_with_a_visible_focus(self):
         self.open("usual")
         seen = set()
         for _ in range(80):
             BROWSER.press("tab")
-            # Where it is, and whether that is seen.
+            # The position of the focus, and if it is visible.
             name, ring = BROWSER.run("const e = document.activeElement; const s = getComputedStyle(e); return [e.closest('[id]')?.id ?? '',"
                                      "e.matches('.cell, .strip') || (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2)]")
             if name:
@@ -176,7 +177,7 @@ class Moves(Case):
             seen.add(name)
         self.assertLessEqual({"view", "step-chart", "phase-chart", "icicle", "tree-tools", "tree-table", "distribution-chart"}, seen)
 
-    def test_region_is_chosen_everywhere(self):
+    def test_a_region_is_selected_everywhere(self):
         self.open("usual")
         BROWSER.click("#icicle .cell[data-path='3']")
         BROWSER.settle()
@@ -223,7 +224,7 @@ class Moves(Case):
         self.assertTrue(all("Layer1" in name for name in names), names)
         self.assertIn("11 of 62 regions", self.text("#tree-tools"))
 
-    def test_address_has_the_view(self):
+    def test_the_address_contains_the_view(self):
         self.open("usual", "#steps=100:300&region=4")
         self.assertEqual(self.view(), [99.5, 300.5, 4])
         self.assertEqual(self.count("tr[aria-current]"), 1)
@@ -241,7 +242,7 @@ class Moves(Case):
 
 
 class Draws(Case):
-    """The steps of the page beside all steps, pixel by pixel."""
+    """Compares the page's steps with all steps, pixel by pixel."""
 
     COMPARE = """
         const [times, low, high, spikes, most] = arguments;
@@ -276,17 +277,17 @@ class Draws(Case):
         return [off / lit, far / lit, spikes.filter(isLit)];"""
 
     def compare(self, kind, low, high, most=None):
-        """Shares of the lit pixels that are off by more than 10 % and 50 %. Spikes are drawn where they are. `most` is the upper end of
-        the axis in ns; None: all of them have room."""
+        """Returns the shares of lit pixels that differ by more than 10 % and 50 %. Spikes must be at the right
+        positions. `most` is the upper end of the axis in ns; None: the axis includes all spikes."""
         known = json.loads((page(kind) / "times.json").read_text())
         spikes = [step for step in known["spikes"] if low < step < high and most is None]
         off, far, drawn = BROWSER.run(self.COMPARE, known["times"], low, high, spikes, most)
         self.assertEqual(drawn, spikes)
         return off, far
 
-    def test_a_million_steps_look_as_if_all_were_drawn(self):
+    def test_a_million_steps_look_like_all_steps_drawn(self):
         self.open("long")
-        # With room for all spikes most steps make a line of few pixels, of which the upper and the lower ones are off.
+        # If the axis includes all spikes, most steps form a line of few pixels, whose upper and lower ones differ.
         for name, most, most_off in (("with the spikes", None, 0.5), ("up to 110 ms", 110e6, 0.2)):
             off, far = self.compare("long", -0.5, 999_999.5, most)
             print(f"1 000 000 steps {name}: {100 * off:.1f} % of the lit pixels are off by more than 10 %, {100 * far:.2f} % by more than 50 %")
@@ -300,7 +301,7 @@ class Draws(Case):
             self.assertLess(far, 0.01, f"{low} {high}")
             self.assertLess(off, 0.2, f"{low} {high}")
 
-    def test_no_spike_is_lost_at_any_zoom(self):
+    def test_spikes_are_visible_at_every_zoom(self):
         self.open("long")
         known = json.loads((page("long") / "times.json").read_text())
         usual = sorted(known["times"])[len(known["times"]) // 2]
@@ -325,7 +326,7 @@ class Looks(Case):
                     self.open(kind)
                     self.assertEqual(self.wider_than_window(), [])
 
-    def test_long_names_take_lines_and_no_scroll_bar(self):
+    def test_long_names_wrap_without_a_scroll_bar(self):
         for kind in ("hostile", "long_names"):
             with self.subTest(kind=kind):
                 BROWSER.resize(1280, 800)
@@ -340,7 +341,7 @@ class Looks(Case):
         BROWSER.settle()
         self.assertLessEqual(BROWSER.run("return Math.max(...charts.all.map((each) => each.width))"), 700)
 
-    def test_labels_of_charts_lie_inside_and_apart(self):
+    def test_chart_labels_are_inside_and_do_not_overlap(self):
         for kind in ("usual", "gpu", "regions", "long", "ranks"):
             for width in (360, 1280):
                 with self.subTest(kind=kind, width=width):
@@ -360,7 +361,7 @@ class Looks(Case):
                         }
                         return found;"""), [])
 
-    def test_is_dark_where_that_is_asked_for(self):
+    def test_is_dark_if_requested(self):
         colour = "return getComputedStyle(document.body).backgroundColor"
         self.open("usual")
         light = BROWSER.run(colour)
@@ -368,7 +369,7 @@ class Looks(Case):
         dark = BROWSER.run(colour)
         self.assertEqual((light, dark), ("rgb(255, 255, 255)", "rgb(20, 24, 30)"))
 
-    def test_print_shows_what_is_folded_and_no_controls(self):
+    def test_print_shows_folded_parts_and_no_controls(self):
         self.open("usual")
         BROWSER.look(media="print")
         self.assertEqual(BROWSER.run("return [...document.querySelectorAll('nav, .tools')].filter((e) => e.getClientRects().length > 0).length"), 0)
@@ -381,13 +382,13 @@ class Looks(Case):
                             ".filter(([, height]) => height < 24)")
         self.assertEqual(small, [])
 
-    def test_nothing_moves_for_those_who_ask_for_that(self):
+    def test_nothing_moves_with_reduced_motion(self):
         self.open("usual")
         self.assertEqual(BROWSER.run("return getComputedStyle(document.documentElement).scrollBehavior"), "auto")
         BROWSER.look(still=False)
         self.assertEqual(BROWSER.run("return getComputedStyle(document.documentElement).scrollBehavior"), "smooth")
 
-    def test_what_stands_behind_charts_has_names(self):
+    def test_chart_data_has_names(self):
         self.open("ranks")
         nameless = BROWSER.run("return [...document.querySelectorAll('[role=button], [role=group], [role=region], [role=img], button, input, select')]"
                                ".filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim())).map((e) => e.outerHTML.slice(0, 80))")
@@ -396,14 +397,14 @@ class Looks(Case):
 
 
 class Contrast(unittest.TestCase):
-    """By WCAG 2: text 4.5 to its ground, marks and controls 3 to the page."""
+    """Contrast as of WCAG 2: 4.5 for text against its background, 3 for marks and controls against the page."""
 
     TEXTS = [("ink", "page"), ("ink", "raised"), ("ink", "chosen"), ("quiet", "page"), ("quiet", "raised"), ("quiet", "chosen"), ("accent", "page"),
              ("good", "page"), ("bad", "page"), ("page", "ink"), *(("ink", f"t{number}") for number in range(9))]
     MARKS = [("control", "page"), ("focus", "page"), ("accent", "rule"), ("extremes", "page"), ("edge", "page"), ("median", "page"), ("median", "band"),
              ("worst", "page"), ("longer", "page"), ("shorter", "page"), ("page", "longer"), *((f"c{number}", "page") for number in range(9))]
 
-    def test_colours_are_far_enough_from_what_they_stand_on(self):
+    def test_colours_have_enough_contrast_with_their_background(self):
         css = pathlib.Path(STYLE_SHEET).read_text(encoding="utf-8")
         light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", part)) for part in re.findall(r":root \{(.*?)\}", css, re.DOTALL))
         self.assertEqual(set(light), set(dark))
@@ -413,7 +414,7 @@ class Contrast(unittest.TestCase):
                     with self.subTest(name=name, a=a, b=b):
                         self.assertGreaterEqual(contrast(colours[a], colours[b]), least)
 
-    def test_colours_stand_in_one_place(self):
+    def test_colours_are_defined_in_one_place(self):
         css = pathlib.Path(STYLE_SHEET).read_text(encoding="utf-8")
         rest = re.sub(r":root \{.*?\}", "", css, flags=re.DOTALL)
         self.assertEqual(re.findall(r"#[0-9a-fA-F]{3,8}\b(?! )|rgba?\(|hsla?\(", re.sub(r"(?m)^[^{]*\{|#[\w-]+ [^{]*\{", "", rest)), [])
@@ -431,7 +432,7 @@ def contrast(a, b):
 
 
 class Holds(Case):
-    """Against names that are markup, and for those who have no script."""
+    """Tests hostile names, and the page without scripts."""
 
     def test_hostile_names_do_nothing(self):
         self.open("hostile")
@@ -469,15 +470,15 @@ class Holds(Case):
         self.assertIn("samples/s", self.text("#figures"))
         self.assertIn("input-bound", self.text("#findings"))
 
-    def test_reads_without_scripts(self):
+    def test_is_readable_without_scripts(self):
         BROWSER.switch_scripts(False)
         self.addCleanup(BROWSER.switch_scripts, True)
         BROWSER.open(page("usual") / "run.html")
-        BROWSER.switch_scripts(True)  # for the questions: the page's own has not run
+        BROWSER.switch_scripts(True)  # only for the test's queries: the page's own script has not run
         self.readable()
         self.assertIsNone(BROWSER.run("return document.documentElement.dataset.ready ?? null"))
 
-    def test_reads_when_a_byte_of_the_script_is_another(self):
+    def test_is_readable_with_a_modified_script(self):
         self.open_changed("usual", "drawRun();", "drawRun() ;")
         self.readable()
         said = BROWSER.console()

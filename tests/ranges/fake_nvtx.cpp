@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A profiler as NVTX_INJECTION64_PATH names one: it writes down what it is told.
+// A fake profiler for NVTX_INJECTION64_PATH that records its calls.
 #define NVTX_NO_IMPL
 #include "ranges_log.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Stands in for libroctx64.so.4.
+// Fake libroctx64.so.4.
 #include "ranges_log.hpp"
 
 extern "C" {

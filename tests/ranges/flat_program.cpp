@@ -1,11 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A million ranges take no memory: allocations are counted by functions in front of those of the C library. Of NVTX,
-// or with
-// ROCTX defined of ROCTX; the profiler is the one of the tests, and writes nothing down. Exit status 0: it was told of
-// all of
-// them, and allocations were few.
+// A million ranges take no memory: functions that replace the C library's count allocations. Uses NVTX or, with ROCTX
+// defined, ROCTX. The fake profiler only counts. Exits with 0 if it got all ranges and there were few allocations.
 #ifdef ROCTX
 #include <takt/exporters/roctx.hpp>
 using Ranges = takt::RoctxRanges;
@@ -30,7 +27,7 @@ std::atomic<long> allocations{0};
 
 }  // namespace
 
-// In front of those of the C library, for all that is loaded.
+// Replace the C library's functions, for everything that is loaded.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -72,7 +69,7 @@ void round_of_ranges() {
   static std::optional<takt::Scope> second;
   first.emplace(takt::IO);
   second.emplace(takt::Comm);
-  first.reset();  // and the second one begins again
+  first.reset();  // and the second one starts again
   second.reset();
   deep(3);
 }
@@ -92,7 +89,7 @@ int main() {
   for (int round = 0; round < 100; ++round) { round_of_ranges(); }
   const long reported_before = reported();
   const long before = allocations;
-  void* volatile known = ::operator new(1);  // volatile: a compiler may leave the pair out
+  void* volatile known = ::operator new(1);  // volatile: a compiler may remove the pair
   ::operator delete(known);
   const bool counts = allocations != before;
   const long warm = allocations;
@@ -100,6 +97,6 @@ int main() {
   const long made = allocations - warm;
   const long ranges_reported = reported() - reported_before;
   std::printf("%ld ranges, %ld allocations%s\n", ranges_reported, made, counts ? "" : ", which are not counted");
-  // Summaries grow where a duration comes into an octave for the first time.
+  // Summaries grow when the first duration of an octave arrives.
   return counts && ranges_reported == kRounds * kRangesOfARound && made < 1000 ? 0 : 1;
 }

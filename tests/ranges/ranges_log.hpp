@@ -8,18 +8,18 @@
 #include <mutex>
 #include <string>
 
-/// Ranges that a profiler of the tests was told of. For the program that it is in, as ranges_reported().
+/// Number of ranges that the fake profiler received. The program that contains it reads it with ranges_reported().
 inline std::atomic<long>& ranges_pushed() {
   static std::atomic<long> count{0};
   return count;
 }
-/// False: ranges are counted and nothing else.
+/// False: ranges are only counted.
 inline bool writes_down() {
   static const bool asked = std::getenv("RANGES_LOG") != nullptr;
   return asked;
 }
 
-/// What a profiler of the tests is told, a line each, with the number of the thread: in the file that RANGES_LOG names.
+/// Writes a line for each call of the fake profiler, with the thread's number, to the file RANGES_LOG.
 inline void write_down(const std::string& what) {
   if (!writes_down()) { return; }
   static std::mutex mutex;

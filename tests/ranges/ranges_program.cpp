@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions in order, out of order and across threads, as ranges of a profiler: of NVTX, or with ROCTX defined of ROCTX.
-// Prints
-// whether there is one that listens.
+// Regions in order, out of order and across threads, as profiler ranges: NVTX or, with ROCTX defined, ROCTX. Prints if
+// a profiler is listening.
 #ifdef ROCTX
 #include <takt/exporters/roctx.hpp>
 using Ranges = takt::RoctxRanges;
@@ -57,7 +56,7 @@ void deep(int levels) {
   deep(levels - 1);
 }
 
-/// Each kind of trial has a range of its own name.
+/// The range of each kind of trial has its own name.
 int run_trials() {
   const takt::Session session("ranges");
   const Ranges ranges;

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regions are ranges of a profiler: what it is told equals what the program did."""
+"""Regions are ranges of a profiler, and the ranges equal the program's regions."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 import rig  # noqa: E402
 
-# (key, kind, its Batch); None: the range on top ends.
+# (key, kind, its Batch); None: the top range ends.
 IN_ORDER = [[("Batch", "other", step), ("Forward", "compute", step), None, ("Comm", "comm", step),
              ("Optimizer", "compute", step), None, None, None] for step in (0, 1)]
 OUT_OF_ORDER = [("IO", "io", 1), ("Comm", "comm", 1), None, None, ("Comm", "comm", 1), None]

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether Doxygen makes a reference of the public headers without a warning, and every type and free function has a word in it."""
+"""Checks that Doxygen makes a reference of the public headers without warnings, and that every type and free function
+is documented."""
 
 import pathlib
 import shutil
@@ -42,7 +43,7 @@ class ReferenceTest(unittest.TestCase):
         self.assertEqual((self.status, self.said), (0, ""))
         self.assertTrue((self.directory / "html/index.html").is_file())
 
-    def test_every_public_header_is_there(self):
+    def test_every_public_header_is_included(self):
         there = {compound.findtext("compoundname") for compound in self.compounds if compound.get("kind") == "file"}
         self.assertEqual(there, {path.name for path in public_headers()})
 

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""How scripts/leg.sh judges what ctest ran: small tests that pass, fail, crash and are skipped, with the label `timed` and without."""
+"""Tests the judgement of scripts/leg.sh: small tests that pass, fail, crash or are skipped, with and without the label
+`timed`."""
 
 import datetime
 import pathlib
@@ -14,17 +15,17 @@ CTEST = sys.argv.pop(1)
 
 PASSES = "true"
 FAILS = "echo it is so; exit 1"
-ONCE = "echo 'too late for {name}'; test -e '{name}' || {{ touch '{name}'; exit 1; }}"  # fails the first time only
+ONCE = "echo 'too late for {name}'; test -e '{name}' || {{ touch '{name}'; exit 1; }}"  # fails only the first time
 SKIPPED = "exit 77"
 SKIPPED_AT_SECOND = "test -e '{name}' && exit 77; touch '{name}'; exit 1"
 CRASHES_ONCE = "test -e '{name}' || {{ touch '{name}'; kill -SEGV $$; }}"
 RACES_ONCE = "test -e '{name}' || {{ touch '{name}'; echo 'WARNING: ThreadSanitizer: data race (pid=1)'; seq 50; exit 66; }}"
-# As a test of ctest itself would print it.
+# Like the output of a test of ctest itself.
 PRINTS_A_RESULT = "echo '1/1 Test #1: good ......   Passed   0.00 sec'; echo '100% tests passed, 0 tests failed out of 1'; exit 1"
 
 
 class Leg:
-    """Some tests, given as (name, label, what it does in a shell), run and judged as a leg called `tiny`."""
+    """Tests given as (name, label, shell commands), run and judged as a leg called `tiny`."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -32,7 +33,7 @@ class Leg:
     def run(self, *tests, before=""):
         lines = []
         for name, label, what in tests:
-            # Names as Catch2's tests have them.
+            # Names like those of Catch2's tests.
             body = what.format(name=f"{name}.state") if "{name}" in what else what
             lines.append(f"add_test([=[{name}]=] bash -c [=[{body}]=])")
             lines.append(f"set_tests_properties([=[{name}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS \"{label}\" "
@@ -60,7 +61,7 @@ class LegTest(unittest.TestCase):
         self.leg = Leg(scratch.name)
 
     def judged(self, expected, *tests, **more):
-        """`expected`: the last two lines, and whether the whole passed."""
+        """`expected`: the last two lines, and True if the whole leg passed."""
         leg = self.leg.run(*tests, **more)
         self.assertEqual((leg.lines[-2:], leg.status), expected, "\n".join(leg.lines))
         return "\n".join(leg.lines)
@@ -83,7 +84,7 @@ class LegTest(unittest.TestCase):
         self.assertIn("\nit is so", said)
         self.assertNotIn("second try:", said)
 
-    def test_other_tests_have_no_second_try(self):
+    def test_other_tests_are_not_repeated(self):
         for label in ("", "device", "timed_differently"):
             with self.subTest(label):
                 self.judged((["tiny:           0:00 min  1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
@@ -93,12 +94,12 @@ class LegTest(unittest.TestCase):
         self.judged((["tiny:           0:00 min  0 failed out of 1, 0 skipped, 1 passed at a second try", "1 passed, 0 failed"], 0),
                     ("once", "device;timed", ONCE))
 
-    def test_what_no_busy_machine_does_has_no_second_try(self):
+    def test_failures_unrelated_to_time_are_not_repeated(self):
         self.judged((["tiny:           0:00 min  3 failed out of 4, 0 skipped, 0 passed at a second try", "1 passed, 3 failed"], 1),
                     ("good", "", PASSES), ("crash", "timed", CRASHES_ONCE), ("race", "timed", RACES_ONCE),
                     ("untimed race", "", RACES_ONCE))
 
-    def test_a_program_that_is_not_there(self):
+    def test_a_missing_program_is_reported(self):
         self.judged((["tiny:           0:00 min  1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
                     ("good", "", PASSES), ("gone", "timed", PASSES),
                     before=f"sed -i 's/gone]=] bash/gone]=] no_such_program/' '{self.leg.directory}/CTestTestfile.cmake'")
@@ -114,11 +115,11 @@ class LegTest(unittest.TestCase):
         self.assertIn("needed a second try: tiny: once\n", said)
         self.assertLess(said.index("== failed in tiny"), said.index("needed a second try"))
 
-    def test_what_a_test_prints_is_no_result(self):
+    def test_a_tests_output_is_not_a_result(self):
         self.judged((["tiny:           0:00 min  1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
                     ("good", "", PASSES), ("liar", "", PRINTS_A_RESULT))
 
-    def test_many_at_once_are_no_bad_luck(self):
+    def test_many_failures_are_not_repeated(self):
         self.judged((["tiny:           0:00 min  11 failed out of 11, 0 skipped, 0 passed at a second try", "0 passed, 11 failed"], 1),
                     *((f"once {number}", "timed", ONCE) for number in range(11)))
 

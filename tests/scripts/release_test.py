@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/release.sh refuses, and what it makes: in a repository of its own with the files that it looks at."""
+"""Tests scripts/release.sh, its errors and its output, in a separate repository with the files that it reads."""
 
 import datetime
 import hashlib
@@ -48,7 +48,7 @@ class ReleaseTest(unittest.TestCase):
         self.write(path, text.replace(old, new, 1))
 
     def git(self, *arguments):
-        # An identity for the tag, too, and none of this machine's settings.
+        # An identity for the tag, and no settings of this machine.
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.tree), "GIT_CONFIG_NOSYSTEM": "1"}
         done = subprocess.run([*GIT, *arguments], cwd=self.tree, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         return done.stdout.strip()
@@ -75,7 +75,7 @@ class ReleaseTest(unittest.TestCase):
     def archive(self):
         return self.tree / "dist" / f"takt-{self.version}.tar.gz"
 
-    def test_a_dry_run_makes_the_archive_alone(self):
+    def test_a_dry_run_makes_only_the_archive(self):
         done = self.release("--dry-run", self.version)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertNotIn("tested", done.stdout)
@@ -104,42 +104,42 @@ class ReleaseTest(unittest.TestCase):
         self.assertTrue(self.archive().is_file())
         self.assertEqual(self.git("status", "--porcelain"), "")
 
-    def test_what_fails_its_tests_is_not_released(self):
+    def test_failing_tests_prevent_a_release(self):
         self.write("scripts/test.sh", "exit 1\n")
         self.commit()
         self.refused("scripts/test.sh failed", self.version)
         self.assertEqual(self.git("tag"), "")
 
-    def test_a_tree_that_is_not_clean(self):
+    def test_a_dirty_tree_is_rejected(self):
         self.write("stray.txt", "")
         self.refused("the tree is not clean")
 
-    def test_another_version_in_the_header(self):
+    def test_a_different_version_in_the_header_is_rejected(self):
         self.replace("include/takt/config.hpp", "_PATCH " + self.header("PATCH"), "_PATCH 77")
         self.commit()
         self.refused(f"include/takt/config.hpp says {self.version.rsplit('.', 1)[0]}.77, not {self.version}")
 
-    def test_another_version_in_the_readme(self):
+    def test_a_different_version_in_the_readme_is_rejected(self):
         self.write("README.md", "This is version 0.0.1.\n")
         self.commit()
         self.refused("README.md does not say")
 
-    def test_a_changelog_without_the_version(self):
+    def test_a_changelog_without_the_version_is_rejected(self):
         self.replace("CHANGELOG.md", f"## [{self.version}] - {TODAY}\n", "")
         self.commit()
         self.refused("it has: none")
 
-    def test_a_changelog_with_another_day(self):
+    def test_a_changelog_with_the_wrong_date_is_rejected(self):
         self.replace("CHANGELOG.md", TODAY, "2020-01-02")
         self.commit()
         self.refused(f"it has: ## [{self.version}] - 2020-01-02")
 
-    def test_a_changelog_with_nothing_to_say(self):
+    def test_a_changelog_without_entries_is_rejected(self):
         self.replace("CHANGELOG.md", "- All.\n", "")
         self.commit()
         self.refused("CHANGELOG.md lists nothing")
 
-    def test_a_tag_that_is_there(self):
+    def test_an_existing_tag_is_rejected(self):
         self.git("tag", f"v{self.version}")
         self.refused(f"there is a tag v{self.version}")
 

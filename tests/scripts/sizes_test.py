@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether lint.sizes counts what it says: bodies from brace to brace, and each line that is too long."""
+"""Tests that lint.sizes counts correctly: bodies from brace to brace, and each line that is too long."""
 
 import pathlib
 import subprocess
@@ -83,7 +83,7 @@ class Sizes(unittest.TestCase):
     def test_a_longer_line_is_an_error(self):
         self.assertEqual(self.lint("\n" + "/" * 121), (1, ["src/one.cpp:2: 121 characters; 120 are the most"]))
 
-    def test_a_file_of_more_than_600_lines_is_named_and_passes(self):
+    def test_a_file_of_more_than_600_lines_is_a_warning(self):
         self.assertEqual(self.lint("//\n" * 600), (0, []))
         self.assertEqual(self.lint("//\n" * 601), (0, ["warning: src/one.cpp has 601 lines"]))
 

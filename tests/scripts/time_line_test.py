@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether scripts/time_line.py draws what a trace says: the usual calls, each region in its place, and what each takes by itself."""
+"""Tests that scripts/time_line.py draws a trace correctly: the typical calls, each region's position, and each one's
+own time."""
 
 import json
 import pathlib
@@ -19,7 +20,7 @@ def event(name, begin, end, thread=0):
 
 
 def step(begin, compute):
-    """300 us of IO, and so long of computing, in a Batch that is 100 us longer."""
+    """Returns 300 us of IO and `compute` us of computation in a Batch that is 100 us longer."""
     return [event("IO", begin, begin + 300), event("Forward", begin + 300, begin + 300 + compute),
             event("Batch", begin, begin + 400 + compute)]
 
@@ -36,18 +37,18 @@ class TimeLine(unittest.TestCase):
             picture = xml.parse(out).getroot()
         return [text.text for text in picture.iter(SVG + "text")], list(picture.iter(SVG + "rect"))
 
-    def test_usual_steps_and_what_each_region_takes(self):
+    def test_typical_steps_and_each_regions_own_time(self):
         words, _ = self.draw("--steps", "2")
         self.assertIn("2 training steps, 2 ms, and what each region takes of it by itself", words)
         self.assertEqual(words.count("Batch  1 ms"), 2)
         self.assertEqual(words[-3:], ["Forward 60 %", "IO 30 %", "Batch itself 10 %"])
 
-    def test_regions_stand_at_their_times(self):
+    def test_regions_are_drawn_at_their_times(self):
         _, boxes = self.draw("--steps", "2")
         batches = [float(box.get("x")) for box in boxes if box.get("y") == "58"]
-        self.assertEqual(batches, [16, 415])  # from margin to margin are 798
+        self.assertEqual(batches, [16, 415])  # 798 between the margins
 
-    def test_around_a_region_all_that_lies_in_it(self):
+    def test_around_a_region_everything_inside_it_is_drawn(self):
         words, _ = self.draw("--around", "Epoch", "--dark")
         self.assertIn("Epoch  20 ms", words)
         self.assertNotIn("Load", " ".join(words))

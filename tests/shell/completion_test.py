@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shells complete commands, options, values, runs and regions of `takt`, and what they are shown is one with --help."""
+"""Shells complete commands, options, values, runs and regions of `takt`, and the completions match --help."""
 
 import os
 import pathlib
@@ -31,37 +31,37 @@ class Completion(unittest.TestCase):
                               timeout=60 * shells.SLACK).stdout
 
     def words(self, *words):
-        """Without their help, and what the shell is to add."""
+        """Returns the completions without their descriptions, and the suffix."""
         *lines, last = self.takt("complete", "--", *words).splitlines()
         return [line.partition("\t")[0] for line in lines], last
 
-    # What shells are told
+    # Completions
 
-    def test_each_command_and_each_option_of_the_help_is_there(self):
+    def test_every_command_and_option_of_the_help_is_completed(self):
         commands, _ = self.words("")
         helped = re.findall(r"^  ([a-z-]+) ", self.takt("--help").partition("Subcommands:")[2], re.MULTILINE)
         self.assertEqual(commands, helped)
         self.assertIn("report", commands)
         for command in commands:
-            if command == "help":  # which is that of takt itself
+            if command == "help":  # whose options are those of takt itself
                 continue
             with self.subTest(command):
                 options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", self.takt(command, "--help"), re.MULTILINE))
                 self.assertEqual({each for each in self.words(command, "-")[0] if each.startswith("--")}, options)
 
-    def test_what_was_given_is_not_offered_again_and_values_are(self):
+    def test_given_options_are_not_offered_again_and_values_are(self):
         self.assertNotIn("--json", self.words("report", "--json", "--")[0])
         self.assertIn("--param", self.words("ls", "--param", "x", "--")[0])
         self.assertEqual(self.words("sync", "--to", "t"), (["tensorboard"], ":"))
         self.assertEqual(self.words("sync", "--to=t"), (["--to=tensorboard"], ":"))
-        self.assertEqual(self.words("sync", "--to", "=", "t"), (["tensorboard"], ":"))  # as bash has it
+        self.assertEqual(self.words("sync", "--to", "=", "t"), (["tensorboard"], ":"))  # as bash splits it
         self.assertEqual(self.words("trace", "-o", ""), ([], ":files"))
         self.assertEqual(self.words("report", "--rank", ""), ([], ":"))
         self.assertEqual(self.words("help", "tr"), (["trace"], ":"))
         self.assertEqual(self.words("nonsense", ""), ([], ":"))
         self.assertEqual(self.words(), (self.words("")[0], ":"))
 
-    def test_runs_and_regions_are_those_that_there_are(self):
+    def test_existing_runs_and_regions_are_completed(self):
         run = f"takt-runs/{self.run_directory.name}"
         self.assertEqual(self.words("report", ""), ([run], ":"))
         self.assertEqual(self.words("report", "elsewhere"), ([], ":directories"))
@@ -75,13 +75,13 @@ class Completion(unittest.TestCase):
         shutil.rmtree(self.scratch / "takt-runs")
         self.assertEqual(self.words("report", ""), ([], ":directories"))
 
-    def test_names_that_a_shell_would_not_take_as_they_stand_are_left_out(self):
+    def test_names_that_need_quoting_are_not_offered(self):
         for name in ("$(touch x)", "a b", "a\nb", "a;b", "-a", "a\x1b[2Jb", "ü"):
             shutil.copytree(self.run_directory, self.scratch / "takt-runs" / name)
         found, _ = self.words("report", "")
         self.assertEqual(found, ["takt-runs/-a", f"takt-runs/{self.run_directory.name}"])
 
-    # What they make of it
+    # Use in shells
 
     def shell(self, *words):
         if shutil.which(words[0]) is None:
@@ -91,7 +91,7 @@ class Completion(unittest.TestCase):
         return terminal
 
     def check_shell(self, shell):
-        """What is typed, and the line as it is then."""
+        """Checks the line after typing."""
         run = self.run_directory.name
         for typed, becomes in (("takt rep\t", "takt report "), ("takt report --per\t", "takt report --per-rank "),
                                ("takt sync --to ten\t", "takt sync --to tensorboard "),
@@ -103,7 +103,7 @@ class Completion(unittest.TestCase):
             with self.subTest(typed):
                 shell.type(typed)
                 shell.wait_for(re.escape(becomes))
-                shell.type("\x15")  # takes the line away
+                shell.type("\x15")  # deletes the line
         shell.type("takt sync --to \t\t")
         shown = shell.wait_for("wandb")
         self.assertIn("mlflow", shown)
@@ -116,8 +116,8 @@ class Completion(unittest.TestCase):
         bash.wait_for("is2on")
         self.check_shell(bash)
 
-    def test_bash_that_loads_it_when_it_is_asked_for(self):
-        """By bash-completion, from where it is installed."""
+    def test_bash_completion_loads_it_on_demand(self):
+        """bash-completion loads it on demand from the installed location."""
         loader = pathlib.Path("/usr/share/bash-completion/bash_completion")
         if not loader.exists():
             self.skipTest("no bash-completion")

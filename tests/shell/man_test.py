@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The man page is one with --help, and those who read such pages have nothing to say of it."""
+"""The man page matches --help, and man page checkers find no errors."""
 
 import os
 import re
@@ -30,7 +30,7 @@ class Man(unittest.TestCase):
     def section(self, command):
         return self.page.partition(f"\n.SS takt {command}\n")[2].partition("\n.S")[0]
 
-    def test_each_option_of_each_command_is_in_it(self):
+    def test_it_has_every_option_of_every_command(self):
         commands = re.findall(r"^  ([a-z-]+) ", takt("--help").partition("Subcommands:")[2], re.MULTILINE)
         self.assertEqual(re.findall(r"^\.SS takt (.*)$", self.page, re.MULTILINE), commands)
         for command in commands:
@@ -52,14 +52,14 @@ class Man(unittest.TestCase):
 
     def test_mandoc_finds_nothing(self):
         lint = self.tool("mandoc", "-T", "lint", "-W", "warning", self.file)
-        # A date would make each build another one.
+        # A date would make builds not reproducible.
         self.assertEqual([line for line in lint.stdout.splitlines() if "missing date" not in line], [], lint)
 
     def test_groff_finds_nothing(self):
         done = self.tool("groff", "-man", "-ww", "-T", "utf8", self.file)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_man_shows_it(self):
+    def test_man_displays_it(self):
         done = self.tool("man", "-l", self.file)
         self.assertEqual(done.returncode, 0, done)
         self.assertIn("--fail-on PERCENT", done.stdout)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program on a terminal of its own, to which a test types and of which it reads what is shown."""
+"""A program on its own terminal, with which a test types and reads the screen."""
 
 import fcntl
 import os
@@ -36,17 +36,18 @@ class Terminal:
         os.write(self.end, text.encode())
 
     def type(self, text):
-        """Forgets what was shown before."""
+        """Types text and forgets the earlier output."""
         self.shown = ""
         self.write(text)
 
     def wait_for(self, pattern, seconds=60):
-        """Reads on until what was shown since the last type(), without control characters, has it; returns that."""
+        """Reads until the output since the last type(), without control characters, contains the text. Returns that
+        output."""
         self.read_until(lambda: re.search(pattern, CONTROL.sub("", self.shown)), pattern, seconds)
         return CONTROL.sub("", self.shown)
 
     def read_raw(self, text, seconds=60):
-        """Reads on until what is shown from now on, control characters included, has the text."""
+        """Reads until new output, including control characters, contains the text."""
         self.shown = ""
         self.read_until(lambda: text in self.shown, repr(text), seconds)
 
@@ -58,7 +59,7 @@ class Terminal:
                 raise AssertionError(f"{what} is not in {self.shown!r}")
 
     def read_some(self):
-        """False: nobody has it open any more."""
+        """Returns False if the terminal was closed."""
         try:
             self.shown += os.read(self.end, 65536).decode(errors="replace")
         except OSError:
@@ -66,7 +67,7 @@ class Terminal:
         return True
 
     def wait(self):
-        """Reads to the end; returns the status of the program."""
+        """Reads to the end and returns the program's exit status."""
         while self.read_some():
             pass
         _, self.status = os.waitpid(self.pid, 0)

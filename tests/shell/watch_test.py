@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""`takt watch` on a terminal, and where there is none."""
+"""Tests `takt watch` with a terminal and without."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ class Watch(unittest.TestCase):
                     "TAKT_RUN_ID": "one"}
 
     def train(self, **env):
-        """A program that has made three steps and goes on until finish()."""
+        """A program that has made three steps and continues until finish()."""
         program = subprocess.Popen([os.environ["PROGRAM"], "hang"], cwd=self.scratch, env={**self.env, **env}, text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(self.finish, program)
@@ -49,7 +49,7 @@ class Watch(unittest.TestCase):
         return watch
 
     def next_line(self, watch, state, ranks, steps=None):
-        """The next line of that state, of so many ranks and steps."""
+        """Returns the next line with that state, number of ranks and number of steps."""
         while line := watch.stdout.readline():
             found = LINE.fullmatch(line)
             self.assertIsNotNone(found, line)
@@ -60,12 +60,12 @@ class Watch(unittest.TestCase):
     # On a terminal
 
     def last_page(self, terminal):
-        """What is there when all is over; the screen that was drawn on is gone."""
+        """Returns the final output; the alternate screen is closed by then."""
         drawn, _, page = terminal.shown.rpartition(LEFT)
         self.assertTrue(drawn.rstrip().endswith("\x1b[?25h"), drawn[-50:])
         return page
 
-    def test_the_table_follows_the_run_and_its_end_is_left_on_the_terminal(self):
+    def test_the_table_follows_the_run_and_its_last_state_stays_on_the_terminal(self):
         program = self.train()
         terminal = self.on_terminal()
         terminal.wait_for("rank 0: still running.* in Epoch > Batch > Comm")
@@ -77,7 +77,7 @@ class Watch(unittest.TestCase):
         self.assertIn("rank 0: finished", page)
         self.assertRegex(page, r"Epoch +1 ")
 
-    def test_its_size_is_followed(self):
+    def test_it_follows_the_terminals_size(self):
         self.train()
         terminal = self.on_terminal("--color", "never")
         terminal.wait_for("still running")
@@ -100,7 +100,7 @@ class Watch(unittest.TestCase):
         self.assertIn("rank 0: still running", self.last_page(terminal))
         self.assertEqual(terminal.settings(), before)
 
-    def test_one_that_is_stopped_gives_the_terminal_back_meanwhile(self):
+    def test_a_stopped_watch_restores_the_terminal_meanwhile(self):
         self.train()
         terminal = self.on_terminal()
         terminal.wait_for("still running")
@@ -112,7 +112,7 @@ class Watch(unittest.TestCase):
         terminal.read_raw(ENTERED)
         terminal.wait_for("still running")
 
-    def test_once_prints_the_table_and_leaves_the_terminal_alone(self):
+    def test_once_prints_the_table_without_changing_the_terminal(self):
         self.train()
         terminal = self.on_terminal("--once")
         self.assertEqual(os.waitstatus_to_exitcode(terminal.wait()), 0)
@@ -125,9 +125,9 @@ class Watch(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(terminal.wait()), 0)
         self.assertRegex(terminal.shown.replace("\r", ""), LINE)
 
-    # Elsewhere
+    # Without a terminal
 
-    def test_a_line_a_period_until_the_run_has_ended(self):
+    def test_prints_one_line_per_period_until_the_run_has_ended(self):
         program = self.train()
         watch = self.in_lines()
         self.next_line(watch, "running", 1, steps=3)
@@ -136,7 +136,7 @@ class Watch(unittest.TestCase):
         self.assertEqual(watch.communicate(timeout=60 * shells.SLACK), ("", ""))
         self.assertEqual(watch.returncode, 0)
 
-    def test_ranks_come_and_die(self):
+    def test_ranks_start_and_die(self):
         first = self.train(TAKT_RANK="0", TAKT_WORLD_SIZE="2")
         watch = self.in_lines()
         self.assertIn("world_size=2", self.next_line(watch, "running", 1))
@@ -150,20 +150,20 @@ class Watch(unittest.TestCase):
         watch.communicate(timeout=60 * shells.SLACK)
         self.assertEqual(watch.returncode, 0)
 
-    def test_it_waits_for_a_run_if_it_should(self):
+    def test_it_waits_for_a_run_with_wait(self):
         watch = self.in_lines("--wait")
         self.assertIn("takt: waiting: there is no directory takt-runs", watch.stderr.readline())
         self.finish(self.train())
         self.next_line(watch, "finished", 1)
         watch.communicate(timeout=60 * shells.SLACK)
         self.assertEqual(watch.returncode, 0)
-        watch = self.in_lines("--wait")  # that one has ended
+        watch = self.in_lines("--wait")  # the other one has ended
         self.assertRegex(watch.stderr.readline(), "takt: waiting: the latest run, takt-runs/.*, has ended\n")
         program = self.train(TAKT_RUN_ID="two")
         self.assertIn("two", self.next_line(watch, "running", 1))
         self.finish(program)
 
-    def test_what_there_is_to_do_where_there_is_nothing_to_see(self):
+    def test_an_empty_page_shows_the_cure(self):
         def told(*words):
             done = subprocess.run([COMMAND, "watch", *words], cwd=self.scratch, env=self.env, capture_output=True, text=True, check=False,
                                   timeout=60 * shells.SLACK)

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains nothing, in steps, and writes it for TensorBoard. What it was given is written to a file in bits, so that the
-// test can compare without trusting the exporter.
-//   tensorboard_program <file for what was given> <steps> <pause in us after each step> <every_step | windows |
-// without>
-//     ends earlier where there is a file <file for what was given>.end
+// Makes steps without training and writes them for TensorBoard. Writes the data that the exporter received to a file,
+// in bits, so that the test can compare without trusting the exporter.
+//   tensorboard_program <file for the data> <steps> <pause in us after each step> <every_step | windows | without>
+//     ends early if <file for the data>.end exists
 #include <takt/exporters/memory.hpp>
 #include <takt/exporters/tensorboard.hpp>
 #include <takt/session.hpp>

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program writes for TensorBoard, and what `takt sync` writes of its journal, read by TensorBoard itself."""
+"""A program's data for TensorBoard, and the data that `takt sync` writes from its journal, read by TensorBoard
+itself."""
 
 import collections
 import csv
@@ -26,13 +27,13 @@ NAMES = ("loss", "val/mAP@0.5", "größe 🚀")
 
 
 def as_float(value):
-    """As text, so that NaN is NaN; what is beyond the range of a float is infinite."""
+    """As text, so that NaN equals NaN; values outside the range of a float are infinite."""
     with numpy.errstate(over="ignore", under="ignore"):
         return repr(numpy.float32(value))
 
 
 def edges_of(summary):
-    """(lowest, number) of the buckets of a summary of Takt's, as floats of seconds."""
+    """Returns (lower edge, count) of the buckets of a summary of Takt's, as floats of seconds."""
     return [(as_float(lowest / 1e9), count) for lowest, count in summary["histogram"]]
 
 
@@ -52,7 +53,7 @@ class TensorboardTest(rig.Case):
         self.assertEqual(ended.err, "")
 
     def kill_when_it_has(self, size, how):
-        """Kills a program whose event file, or journal, has so many bytes."""
+        """Kills a program when its event file or journal has reached a size."""
         program = self.start_run(how, steps=1_000_000, pause_us=1000)
         what = "*/rank-*/tensorboard/events*" if how != "without" else "*/rank-*/journal-*"
         self.assertTrue(rig.wait_until(lambda: any(each.stat().st_size > size for each in self.runs.glob(what))))
@@ -71,7 +72,7 @@ class TensorboardTest(rig.Case):
         return files[0]
 
     def read(self, file=None):
-        """By the class that scripts use: tag -> [(step, wall time, value)], and the histograms."""
+        """Reads with the class that scripts use: tag -> [(step, wall time, value)], and the histograms."""
         accumulator = event_accumulator.EventAccumulator(str(file or self.event_file()), size_guidance=ALL)
         with self.assertNoLogs("tensorboard", "WARNING"):
             accumulator.Reload()
@@ -82,7 +83,7 @@ class TensorboardTest(rig.Case):
                 {tag: accumulator.Histograms(tag) for tag in tags["histograms"]})
 
     def given(self):
-        """What the program says it recorded, in the same form."""
+        """Returns the program's own record of its data, in the same form."""
         values = collections.defaultdict(list)
         for line in self.given_file.read_text(encoding="utf-8").splitlines():
             step, time_ms, bits, name = line.split(" ", 3)
@@ -104,7 +105,7 @@ class TensorboardTest(rig.Case):
         self.assertEqual(scalars["total/wall_s"][0][2], as_float(summary["wall_ns"] / 1e9))
 
     def check_histograms(self, histograms, summary):
-        """The same buckets as in summary.json, and where they are empty none."""
+        """Checks for the same buckets as in summary.json, and that empty ones are left out."""
         measured = {path["path"]: path["host"] for path in summary["paths"] if path["host"]["histogram"]}
         self.assertEqual(set(histograms), {f"total/durations/time/{path}" for path in measured})
         for path, host in measured.items():
@@ -120,7 +121,7 @@ class TensorboardTest(rig.Case):
             self.assertTrue(all(low < high for low, high in zip(lowest, lowest[1:])), lowest)
 
     def check_whole(self, file=None):
-        """All that the program recorded is there, once, with its step and its time."""
+        """Checks that everything the program recorded is there once, with its step and time."""
         scalars, histograms = self.read(file)
         given, summary = self.given(), self.summary()
         self.assertLessEqual(set(NAMES), set(given))
@@ -150,7 +151,7 @@ class TensorboardTest(rig.Case):
         self.assertEqual(scalars["time/Epoch/Batch/count"], [(STEPS - 1, steps[-1][1], as_float(STEPS))])
 
     def through_server(self, directory):
-        """The server is a child of the script, and goes with its process group."""
+        """The server is a child of the script and ends with its process group."""
         script = str(pathlib.Path(__file__).with_name("through_server.py"))
         started = rig.Started([sys.executable, script, str(directory)], rig.environment(), subprocess.DEVNULL, subprocess.PIPE,
                               64 * rig.MIB, None)
@@ -178,16 +179,16 @@ class TensorboardTest(rig.Case):
                 self.assertTrue(all(left <= right for left, right, _ in bins), bins)
                 counts = [(as_float(left), count) for left, _, count in bins if count]
                 expected = edges_of(path["host"])
-                self.assertEqual(counts[1:], expected[1:])  # the first begins at the minimum
+                self.assertEqual(counts[1:], expected[1:])  # the first one starts at the minimum
                 self.assertEqual(counts[0], (as_float(path["host"]["min_ns"] / 1e9), expected[0][1]))
                 self.assertEqual(as_float(bins[-1][1]), as_float(path["host"]["max_ns"] / 1e9))
 
-    def test_a_run_is_read_while_it_goes_on(self):
+    def test_a_run_is_read_while_it_is_running(self):
         program = self.start_run("every_step", steps=1_000_000, pause_us=1000)
         self.assertTrue(rig.wait_until(lambda: any(self.runs.glob("*/rank-*/tensorboard/events*"))))
         loader = event_file_loader.EventFileLoader(str(self.event_file()))
         found = []
-        # 1 000 at a time: Load() does not end while the program writes faster than this reads.
+        # 1000 at a time: Load() does not end while the program writes faster than this reads.
         self.assertTrue(rig.wait_until(lambda: found.extend(itertools.islice(loader.Load(), 1000)) or len(found) > 1000))
         self.assertIsNone(program.process.poll())
         pathlib.Path(f"{self.given_file}.end").touch()
@@ -195,7 +196,7 @@ class TensorboardTest(rig.Case):
         self.assertIn("written 1", ended.out, ended)
         self.check_whole()
 
-    def test_of_a_killed_run_all_but_the_last_period_is_read(self):
+    def test_a_killed_run_is_read_except_for_the_last_period(self):
         self.kill_when_it_has(150_000, "every_step")
         scalars, _ = self.read()
         for name in ("loss", "time/Epoch/Batch/step_s"):
@@ -203,7 +204,7 @@ class TensorboardTest(rig.Case):
             self.assertEqual([each[0] for each in scalars[name]], list(range(len(scalars[name]))))
 
     def journal_rows(self):
-        """tag -> {step: seconds}, as `takt report` tells it."""
+        """Returns tag -> {step: seconds} from `takt report`."""
         done = subprocess.run([COMMAND, "report", "--steps", str(self.directory())], text=True, check=True, capture_output=True,
                               timeout=60 * rig.SLACK)
         values = collections.defaultdict(dict)
@@ -218,7 +219,7 @@ class TensorboardTest(rig.Case):
         return json.loads(done.stdout)["runs"][0]["summary"]
 
     def check_journal(self, file=None):
-        """All that the journal has is in the event file."""
+        """Checks that the event file has all data of the journal."""
         scalars, histograms = self.read(file)
         rows = self.journal_rows()
         self.assertGreater(len(rows["time/Epoch/Batch/step_s"]), 50)
@@ -232,10 +233,10 @@ class TensorboardTest(rig.Case):
     def test_a_killed_run_is_completed_from_its_journal_and_only_once(self):
         self.kill_when_it_has(150_000, "every_step")
         before, _ = self.read()
-        os.truncate(self.event_file(), 100_000)  # it may be a period ahead of the journal, and would stay as it is
+        os.truncate(self.event_file(), 100_000)  # it may be a period ahead of the journal, and would not change
         self.assertIn("values are in", self.sync())
         after = self.check_journal()
-        for tag, values in before.items():  # which the journal may lag behind by a period
+        for tag, values in before.items():  # the journal may be behind by a period
             self.assertEqual(after[tag][:len(values)], values[:len(after[tag])], tag)
         whole, status = self.event_file().read_bytes(), self.event_file().stat()
         self.sync()
@@ -243,21 +244,21 @@ class TensorboardTest(rig.Case):
         self.assertEqual(self.event_file().stat().st_ino, status.st_ino)
 
     @unittest.skipUnless(COMMAND, "without the command")
-    def test_a_run_without_the_exporter_is_written_whole(self):
+    def test_a_run_without_the_exporter_is_written_completely(self):
         self.run_to_end("without")
         self.sync("--every-step")
         self.check_whole()
         self.check_journal()
 
     @unittest.skipUnless(COMMAND, "without the command")
-    def test_what_was_killed_without_the_exporter_is_written(self):
+    def test_a_killed_run_without_the_exporter_is_written(self):
         self.kill_when_it_has(20_000, "without")
         logdir = self.scratch / "log dir"
         self.sync("--every-step", TAKT_TENSORBOARD_DIR=logdir)
         self.check_journal(self.event_file(logdir))
 
     @unittest.skipUnless(COMMAND, "without the command")
-    def test_a_whole_file_and_one_that_has_more_than_the_journal_stay(self):
+    def test_complete_files_and_files_with_more_than_the_journal_are_kept(self):
         self.run_to_end("every_step")
         whole, number = self.event_file().read_bytes(), self.event_file().stat().st_ino
         self.assertIn("values are in", self.sync())
@@ -268,7 +269,7 @@ class TensorboardTest(rig.Case):
         self.assertEqual(self.event_file().read_bytes(), whole)
 
     @unittest.skipUnless(COMMAND, "without the command")
-    def test_beside_a_running_program_its_own_file_is_left_alone(self):
+    def test_the_file_of_a_running_program_is_not_changed(self):
         program = self.start_run("every_step", steps=1_000_000, pause_us=1000)
         self.assertTrue(rig.wait_until(lambda: any(self.runs.glob("*/rank-*/tensorboard/events*"))))
         number = self.event_file().stat().st_ino
@@ -286,11 +287,11 @@ class TensorboardTest(rig.Case):
         self.assertGreater(len(self.read()[0]["loss"]), 10)
         pathlib.Path(f"{self.given_file}.end").touch()
         program.end(60)
-        self.sync()  # with every step, as it was begun
+        self.sync()  # with every step, as it was started
         self.check_whole()
 
     @unittest.skipUnless(COMMAND, "without the command")
-    def test_how_the_ranks_lie_is_shown_with_the_run_of_rank_0(self):
+    def test_the_comparison_of_ranks_is_shown_with_the_run_of_rank_0(self):
         programs = [self.start_run("every_step" if rank == 0 else "without", TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=3)
                     for rank in range(3)]
         for program in programs:
@@ -306,7 +307,7 @@ class TensorboardTest(rig.Case):
         self.assertEqual(set(scalars), {*before, *expected})
         for name, value in expected.items():
             self.assertEqual([(step, each) for step, _, each in scalars[name]], [(STEPS - 1, as_float(value))], name)
-        running.Reload()  # it reads files in the order of their names, and never goes back
+        running.Reload()  # it reads files in the order of their names and never goes back
         self.assertEqual(set(running.Tags()["scalars"]), set(scalars))
         [run] = self.through_server(directory).values()
         self.assertEqual({tag: [(step, time, as_float(value)) for step, time, value in values]

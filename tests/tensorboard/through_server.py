@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Asks the server that TensorBoard's pages ask for all that it has of a directory, and prints it as JSON.
+"""Reads a directory's complete data from the server behind TensorBoard's pages and prints it as JSON.
 
 through_server.py <directory>"""
 
@@ -18,7 +18,7 @@ def main():
     ingester = server_ingester.SubprocessServerDataIngester(
         server_binary=server_ingester.get_server_binary(), logdir=sys.argv[1], reload_interval=5,
         channel_creds_type=grpc_util.ChannelCredsType.LOCAL, samples_per_plugin={"scalars": MOST, "histograms": MOST})
-    ingester.start()  # returns when all is loaded
+    ingester.start()  # returns when everything is loaded
     provider, asked = ingester.data_provider, context.RequestContext()
     scalars = provider.read_scalars(asked, experiment_id="", plugin_name="scalars", downsample=MOST)
     tensors = provider.read_tensors(asked, experiment_id="", plugin_name="histograms", downsample=MOST)

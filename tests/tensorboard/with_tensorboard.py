@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches TensorBoard into a directory of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
+"""Installs TensorBoard into a build directory, once, and runs the tests with it. Exits with 77 if it cannot be
+installed.
 
 with_tensorboard.py <directory> <program>"""
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The header that needs a libtorch, before all others and twice.
+// The header that needs libtorch, before all others and twice.
 #include <takt/torch.hpp>
 // clang-format off
 #include <takt/torch.hpp>

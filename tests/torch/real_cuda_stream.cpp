@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// libtorch's own header of its CUDA streams, as far as it compiles without a libtorch for CUDA.
+// libtorch's own header of CUDA streams, as far as it compiles without a libtorch for CUDA.
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// torch_bench [rounds]: what takt::TorchOps costs a step of a small network, beside the same steps without it. In each
-// round every way has 300 steps, in an order that goes around; a ratio is the median over rounds.
+// torch_bench [rounds]: measures the cost of takt::TorchOps for a step of a small network, compared with the same steps
+// without it. Each round runs 300 steps of every variant in rotating order; a ratio is the median over rounds.
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kSteps = 300;
 
-/// The network of examples/26_libtorch.cpp, on images that stay the same.
+/// The network of examples/26_libtorch.cpp, on fixed images.
 class Training {
  public:
   void step() {
@@ -48,7 +48,7 @@ class Training {
   at::Tensor labels_ = at::randint(0, 10, {64}, at::kLong);
 };
 
-/// Of one step, in µs. \param every 0: without TorchOps.
+/// Returns the time per step, in µs. \param every 0: without TorchOps.
 double steps(Training& training, std::uint32_t every) {
   takt::TorchOpsOptions options;
   if (every != 0) { options.every = every; }

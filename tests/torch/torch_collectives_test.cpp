@@ -17,7 +17,7 @@ using namespace takt_test;
 
 namespace {
 
-/// The work of a collective that its process group tells of.
+/// A collective whose process group reports it.
 struct Collective final : c10d::Work {
   explicit Collective(const std::vector<at::Tensor>& tensors)
       : Work(0, c10d::OpType::ALLREDUCE, "gloo:all_reduce", tensors) {}
@@ -25,14 +25,14 @@ struct Collective final : c10d::Work {
 };
 
 // [snippet: comm-wait]
-/// On the stream that is put on hold, which is not NCCL's own.
+/// Called on the stream that must wait, which is not NCCL's own.
 void wait_for(c10d::Work& work) {
   takt::Scope s(takt::CommWait, takt::torch_stream());
   work.wait();
 }
 // [end]
 
-/// What the program has counted so far under that name.
+/// Returns the program's counts so far for that name.
 takt::TorchCollective counted(const std::string& name) {
   for (const takt::TorchCollective& each : takt::TorchOps::collectives()) {
     if (each.name == name) { return each; }
@@ -40,10 +40,10 @@ takt::TorchCollective counted(const std::string& name) {
   return {};
 }
 
-/// A collective of 28 bytes, as a process group tells of it when the program or the dispatcher calls it.
+/// A collective of 28 bytes, reported as a process group does when the program or the dispatcher calls it.
 void all_reduce() { c10::make_intrusive<Collective>(std::vector<at::Tensor>{at::ones({3}), at::ones({2, 2})})->done(); }
 
-/// How often all_reduce() and the dispatcher's call around it were counted, and the bytes, since this was made.
+/// Counts of all_reduce(), of the dispatcher's call around it, and of bytes, since construction.
 class Counted {
  public:
   std::uint64_t calls() const { return counted("gloo:all_reduce").calls - reported_.calls; }
@@ -61,7 +61,7 @@ class Counted {
 
 }  // namespace
 
-TEST_CASE("TorchOps: a collective is no open region, and its calls and bytes are told") {
+TEST_CASE("TorchOps: a collective is not a region, and its calls and bytes are recorded") {
   const Since since;
   takt::TorchOps ops(each_step());
   const Counted now;
@@ -85,7 +85,7 @@ TEST_CASE("TorchOps: a collective is no open region, and its calls and bytes are
   CHECK(now.bytes() == (1 - now.unreported()) * 7 * sizeof(float));
 }
 
-TEST_CASE("TorchOps: a collective inside an operator counts below the depth, too, and is no region there") {
+TEST_CASE("TorchOps: a collective inside an operator counts below the depth limit, too, and is not a region") {
   const Since since;
   const Counted now;
   takt::TorchOps ops(each_step());
@@ -97,7 +97,7 @@ TEST_CASE("TorchOps: a collective inside an operator counts below the depth, too
   CHECK(since.calls("a hook of backward/gloo:all_reduce") == 0);
 }
 
-TEST_CASE("TorchOps: a collective through the dispatcher counts once, by what its process group tells") {
+TEST_CASE("TorchOps: a collective through the dispatcher counts once, with the data of its process group") {
   for (const unsigned depth : {1U, 2U, 3U}) {
     const Counted now;
     takt::TorchOps ops(each_step(depth));
@@ -111,7 +111,7 @@ TEST_CASE("TorchOps: a collective through the dispatcher counts once, by what it
   }
 }
 
-TEST_CASE("TorchOps: a collective of a process group that tells nothing counts as the dispatcher's, without bytes") {
+TEST_CASE("TorchOps: a collective whose process group reports nothing counts as the dispatcher's, without bytes") {
   const Since since;
   const Counted now;
   takt::TorchOps ops(each_step());
@@ -125,7 +125,7 @@ TEST_CASE("TorchOps: a collective of a process group that tells nothing counts a
   CHECK(since.at("c10d::allreduce_").kind == takt::Kind::comm);
 }
 
-TEST_CASE("TorchOps: a scope of the program's own is no collective, whatever its name") {
+TEST_CASE("TorchOps: a scope of the program is not a collective, whatever its name") {
   const Since since;
   takt::TorchOps ops(each_step());
   const takt::TorchOps::Step step(ops);

@@ -19,7 +19,7 @@ namespace takt_test {
 
 using at::RecordScope;
 
-/// What a path has got since this was made, in the books of the process, which all tests here share.
+/// Statistics of a path since construction, from the process-wide totals that all tests here share.
 class Since {
  public:
   Since() : session_("torch", takt_test::by_hand()), before_(session_.snapshot()) {}
@@ -37,7 +37,7 @@ class Since {
   takt::Snapshot before_;
 };
 
-/// An operator as libtorch tells of it.
+/// Reports an operator as libtorch does.
 inline void operation(const char* name, RecordScope scope = RecordScope::FUNCTION,
                       const std::function<void()>& inside = {}) {
   at::RecordFunction guard(scope);
@@ -45,7 +45,7 @@ inline void operation(const char* name, RecordScope scope = RecordScope::FUNCTIO
   if (inside) { inside(); }
 }
 
-/// Runs it as a thread does that libtorch has given the state of this one, such as autograd's for a GPU.
+/// Runs `work` on a thread with this thread's libtorch state, such as autograd's thread for a GPU.
 inline void on_thread_of_autograd(const std::function<void()>& work) {
   const at::ThreadLocalState state;
   std::thread([&] {

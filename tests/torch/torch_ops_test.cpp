@@ -20,7 +20,7 @@
 
 using namespace takt_test;
 
-TEST_CASE("TorchOps: operators are regions inside the one that is open, down to the depth") {
+TEST_CASE("TorchOps: operators are regions inside the open one, down to the depth limit") {
   const Since since;
   takt::TorchOps ops(each_step());
   takt::TorchOps deep(each_step(2));
@@ -40,7 +40,7 @@ TEST_CASE("TorchOps: operators are regions inside the one that is open, down to 
     at::linear(a, a);
     at::relu(a);
   }
-  at::relu(a);  // no step
+  at::relu(a);  // not a step
   CHECK(since.calls("Forward/aten::linear") == 2);
   CHECK(since.calls("Forward/aten::linear/aten::matmul") == 1);
   CHECK(since.calls("Forward/aten::linear/aten::matmul/aten::mm") == 0);
@@ -48,7 +48,7 @@ TEST_CASE("TorchOps: operators are regions inside the one that is open, down to 
   CHECK_FALSE(at::hasCallbacks());
 }
 
-TEST_CASE("TorchOps: one step in every n is sampled, the first included, and a step inside one does nothing") {
+TEST_CASE("TorchOps: samples one step in n, including the first, and a nested step has no effect") {
   const Since since;
   takt::TorchOpsOptions options;
   options.every = 3;
@@ -63,13 +63,13 @@ TEST_CASE("TorchOps: one step in every n is sampled, the first included, and a s
   CHECK(since.calls("sampled") == 3);
 }
 
-TEST_CASE("TorchOps: options that cannot be are refused") {
+TEST_CASE("TorchOps: invalid options are rejected") {
   for (const takt::TorchOpsOptions& options : {takt::TorchOpsOptions{0, 1, 1}, {1, 0, 1}, {1, 1, 0}}) {
     CHECK_THROWS_AS(takt::TorchOps(options), takt::Error);
   }
 }
 
-TEST_CASE("TorchOps: while recording is off no step is sampled") {
+TEST_CASE("TorchOps: no step is sampled while recording is off") {
   takt::TorchOps ops(each_step());
   takt::set_enabled(false);
   {
@@ -80,7 +80,7 @@ TEST_CASE("TorchOps: while recording is off no step is sampled") {
   CHECK(takt::TorchOps::Step(ops).sampled());
 }
 
-TEST_CASE("TorchOps: autograd's nodes are regions under Backward, on the thread that trains and on one of autograd's") {
+TEST_CASE("TorchOps: autograd nodes are regions under Backward, on the training thread and on autograd's threads") {
   const Since since;
   takt::TorchOps ops(each_step(2));
   const takt::TorchOps::Step step(ops);
@@ -104,7 +104,7 @@ TEST_CASE("TorchOps: autograd's nodes are regions under Backward, on the thread 
   CHECK(since.calls("aten::outside") == 1);
 }
 
-TEST_CASE("TorchOps: a backward pass inside backward passes, on autograd's own pool of threads") {
+TEST_CASE("TorchOps: nested backward passes on autograd's own thread pool") {
   const Since since;
   takt::TorchOps ops(each_step());
   const takt::TorchOps::Step step(ops);
@@ -122,13 +122,13 @@ TEST_CASE("TorchOps: a backward pass inside backward passes, on autograd's own p
   };
   {
     takt::Scope s(takt::Backward);
-    descend(80);  // beyond 60 the engine takes another thread
+    descend(80);  // beyond a depth of 60 the engine uses another thread
   }
   CHECK(others > 0);
   CHECK(since.at("Backward/SumBackward0").host.n() > 0);
 }
 
-TEST_CASE("TorchOps: an exception of an operator ends its region, and the next one has its place") {
+TEST_CASE("TorchOps: an operator's exception ends its region, and the next one has the right parent") {
   const Since since;
   takt::TorchOps ops(each_step());
   const takt::TorchOps::Step step(ops);
@@ -143,7 +143,7 @@ TEST_CASE("TorchOps: an exception of an operator ends its region, and the next o
   CHECK(since.calls("Forward/aten::relu") == 1);
 }
 
-TEST_CASE("TorchOps: a step may end, and its TorchOps with it, while another thread is inside of an operator") {
+TEST_CASE("TorchOps: a step and its TorchOps may end while another thread is inside an operator") {
   const Since since;
   std::atomic<int> stage{0};
   const auto reach = [&](int wanted) {
@@ -169,7 +169,7 @@ TEST_CASE("TorchOps: a step may end, and its TorchOps with it, while another thr
   CHECK(since.calls("Backward/begun after") == 0);
 }
 
-TEST_CASE("TorchOps: names lose what differs from call to call") {
+TEST_CASE("TorchOps: names drop the parts that differ between calls") {
   const auto name = takt::detail::torch_name_of;
   CHECK(name("ProfilerStep#12") == "ProfilerStep");
   CHECK(name("AddmmBackward0") == "AddmmBackward0");
@@ -184,7 +184,7 @@ TEST_CASE("TorchOps: names lose what differs from call to call") {
   CHECK(name("").empty());
 }
 
-TEST_CASE("TorchOps: long names that differ at their ends are rows of their own, the same as those of keys") {
+TEST_CASE("TorchOps: long names that differ only at their ends are separate rows, as for keys") {
   const Since since;
   takt::TorchOps ops(each_step());
   const takt::TorchOps::Step step(ops);
@@ -195,7 +195,7 @@ TEST_CASE("TorchOps: long names that differ at their ends are rows of their own,
   }
 }
 
-TEST_CASE("TorchOps: the one that allows the most names decides") {
+TEST_CASE("TorchOps: the TorchOps with the largest name limit decides") {
   const auto names = std::make_unique<takt::detail::TorchNames>();
   names->allow(2);
   names->allow(1);
@@ -205,15 +205,15 @@ TEST_CASE("TorchOps: the one that allows the most names decides") {
   CHECK(names->find("first") == names->find("first"));
 }
 
-TEST_CASE("torch_stream: a libtorch for the processor alone has none, and a region there has host time") {
+TEST_CASE("torch_stream: a CPU-only libtorch has no stream, and a region has host time") {
   const Since since;
   CHECK(takt::torch_stream() == takt::StreamRef());
   { takt::Scope s(takt::IO, takt::torch_stream()); }
   CHECK(since.calls("IO") == 1);
 }
 
-// Last: it takes all names that there are.
-TEST_CASE("TorchOps: a million operators of 40 000 names keep to the bound of names, on two threads") {
+// Must be last: it uses up all names.
+TEST_CASE("TorchOps: a million operators of 40 000 names respect the name limit, on two threads") {
   const Since since;
   takt::TorchOps ops(each_step(2, 200));
   const takt::TorchOps::Step step(ops);

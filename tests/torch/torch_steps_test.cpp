@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Whose step an operator is in, and what is open on its thread.
+// Assignment of operators to steps, and the open regions of their threads.
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
 
@@ -23,7 +23,7 @@ using namespace takt_test;
 
 namespace {
 
-/// Two operators, one inside the other.
+/// Runs two operators, one inside the other.
 void nested() {
   operation("outer", RecordScope::FUNCTION, [] { operation("inner"); });
 }
@@ -86,7 +86,7 @@ TEST_CASE("TorchOps: each of two threads keeps the depth of its own TorchOps") {
   CHECK(since.calls("IO/outer/inner") == 2);
 }
 
-TEST_CASE("TorchOps: a thread that has the state of a step keeps its depth while others begin steps") {
+TEST_CASE("TorchOps: a thread with the state of a step keeps its depth while others start steps") {
   const Since since;
   takt::TorchOps ops(each_step());
   const takt::TorchOps::Step step(ops);
@@ -104,7 +104,7 @@ TEST_CASE("TorchOps: a thread that has the state of a step keeps its depth while
   CHECK(since.calls("outer/inner") == 0);
 }
 
-TEST_CASE("TorchOps: a thread that has the state of a step and begins one of its own tells each operator once") {
+TEST_CASE("TorchOps: a thread with the state of a step that starts its own reports each operator once") {
   const Since since;
   takt::TorchOps ops(each_step(2));
   const takt::TorchOps::Step step(ops);
@@ -118,7 +118,7 @@ TEST_CASE("TorchOps: a thread that has the state of a step and begins one of its
   CHECK(since.calls("outer/inner") == 1);
 }
 
-TEST_CASE("TorchOps: the state of a step that has ended tells nothing, whatever steps go on") {
+TEST_CASE("TorchOps: the state of an ended step reports nothing, whatever steps are running") {
   const Since since;
   takt::TorchOps ops(each_step());
   std::optional<at::ThreadLocalState> old;
@@ -142,7 +142,7 @@ TEST_CASE("TorchOps: the state of a step that has ended tells nothing, whatever 
   CHECK(since.calls("told/told") == 0);
 }
 
-TEST_CASE("TorchOps: the state of another step for a while leaves what is open in the first") {
+TEST_CASE("TorchOps: temporarily using the state of another step keeps what is open in the first") {
   const Since since;
   takt::TorchOps ops(each_step());
   const takt::TorchOps::Step step(ops);
@@ -163,7 +163,7 @@ TEST_CASE("TorchOps: the state of another step for a while leaves what is open i
   CHECK(since.calls("outer/inner") == 0);
 }
 
-TEST_CASE("TorchOps: more steps at a time than there is room for count as missed") {
+TEST_CASE("TorchOps: steps beyond the maximum number at a time count as missed") {
   takt::TorchOps ops(each_step());
   std::vector<takt::detail::TorchStep*> taken;
   while (takt::detail::TorchStep* const step = takt::detail::torch_steps.take()) { taken.push_back(step); }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// takt::torch_stream() with what stands in for the streams of a libtorch for CUDA, or with STAND_IN_HIP of one for HIP.
+// takt::torch_stream() with fakes of the streams of a libtorch for CUDA or, with STAND_IN_HIP, for HIP.
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
 
@@ -17,7 +17,7 @@ using Backend = takt::CudaBackend;
 using Handle = CUstream_st*;
 #endif
 
-TEST_CASE("torch_stream: it is libtorch's current stream where there is a device, and else none") {
+TEST_CASE("torch_stream: returns libtorch's current stream if there is a device, and otherwise none") {
   CHECK(takt::torch_stream() == takt::StreamRef());
   gpu::devices = 1;
   CHECK(takt::torch_stream() == Backend(reinterpret_cast<Handle>(0x1230)).ref());
@@ -25,7 +25,7 @@ TEST_CASE("torch_stream: it is libtorch's current stream where there is a device
   CHECK(takt::torch_stream() == takt::StreamRef());
 }
 
-TEST_CASE("torch_stream: a stream of libtorch's is one for a Scope as it is") {
+TEST_CASE("torch_stream: a Scope accepts libtorch's streams directly") {
 #ifdef STAND_IN_HIP
   const auto stream = gpu::HIPStream();
 #else

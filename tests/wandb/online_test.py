@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program tells W&B's server while it runs: the same as W&B's own SDK, whatever the server does, and nothing twice when W&B's
-own client uploads it as well."""
+"""Data that a program sends to W&B's server while it runs: equal to that of W&B's own SDK, whatever the server does,
+without duplicates if W&B's own client uploads it as well."""
 
 import glob
 import json
@@ -23,9 +23,9 @@ from wandb_case import CLIENT, EXAMPLE, IDENTITY, KEY, OURS, SDK, STEPS, WandbCa
 from wandb_server import WandbServer
 
 COMMAND = os.environ["COMMAND"]
-# What a client says of a run that it has made already, beside the id and the config.
+# Fields of a later upsert for a run, besides the ID and the config.
 LATER_UPSERT = {"project": IDENTITY["WANDB_PROJECT"], "entity": IDENTITY["WANDB_ENTITY"]}
-# What a program hears that logs a name of W&B's own.
+# Warning to a program that logs a name reserved by W&B.
 RENAMED = 'takt: W&B allows only UTF-8 in names, and Takt reserves some. Renamed: "_step" to "user/_step"\n'
 HTML = (200, "text/html", b"<html>please log in</html>")
 
@@ -38,7 +38,7 @@ class OnlineTest(WandbCase):
                                                 "NETRC": self.scratch / "none", **how})
 
     def serve(self, fault, **how):
-        """Another server, with a mind of its own."""
+        """Replaces the server with another one, with its own data."""
         self.server.stop()
         self.server = WandbServer(fault, **how)
         self.addCleanup(self.server.stop)
@@ -61,7 +61,7 @@ class OnlineTest(WandbCase):
             if path.is_file() and not path.is_relative_to(self.scratch / "cache"):
                 self.assertNotIn(KEY.encode(), path.read_bytes(), path)
 
-    def test_the_sdk_of_wandb_asks_and_tells_the_same_in_the_same_order(self):
+    def test_the_sdk_of_wandb_makes_the_same_requests_in_the_same_order(self):
         for resume in ({}, {"WANDB_RESUME": "allow"}):
             with self.subTest(**resume):
                 self.setUp()
@@ -106,14 +106,14 @@ class OnlineTest(WandbCase):
                 lines += more
             self.assertEqual(set(each.parts("wandb-summary.json")), {(0, 1)})
 
-    def test_a_run_that_was_sent_is_passed_over_by_wandb_sync_which_would_put_it_there_twice(self):
+    def test_wandb_sync_skips_a_run_that_was_sent(self):
         self.run_to_end()
         rows = list(self.only_run().history)
         self.server.asked.clear()
         self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
         self.assertEqual(self.server.asked, [])
         self.client("sync", "--include-synced", self.log_file().parent)
-        # The reason why it is takt sync that goes on with a run of which a part was sent: the client appends.
+        # takt sync must continue a partly sent run because W&B's client appends.
         self.assertEqual(len(self.only_run().history), 2 * len(rows))
 
     def test_whatever_the_server_does_each_row_is_there_once(self):
@@ -127,13 +127,13 @@ class OnlineTest(WandbCase):
         self.assertEqual(run.ended, 0)
         self.assertTrue(pathlib.Path(f"{self.log_file()}.synced").exists())
 
-    def test_what_is_not_delivered_is_left_to_the_command_that_is_told(self):
+    def test_undelivered_data_is_left_to_the_reported_command(self):
         for fault in ((401, "text/plain", b"no"), (409, "text/plain", b"no"), (500, "text/plain", b"no"), "rest", None):
             with self.subTest(fault):
                 self.setUp()
                 self.begin_to_refuse(fault)
                 port = self.server.port
-                if fault is None:  # nobody there
+                if fault is None:  # no listener
                     self.server.stop()
                 ended = self.start_run(TAKT_EXIT_MS=1000, WANDB_BASE_URL=f"http://127.0.0.1:{port}").end(60)
                 self.assertEqual(ended.status, 0, ended)
@@ -146,7 +146,7 @@ class OnlineTest(WandbCase):
                 self.check_told(shlex.split(told), nothing_was_sent=fault is None, rows_were_sent=fault == "rest")
 
     def check_told(self, command, nothing_was_sent, rows_were_sent):
-        """A command that uploads the rest: it does, and puts nothing there twice."""
+        """Runs a command that uploads the rest, and checks that it does so without duplicates."""
         if command[0] == "takt":
             self.assertFalse(nothing_was_sent)
             self.assertEqual(command, ["takt", "sync", "--to", "wandb", str(self.directory())])
@@ -158,7 +158,7 @@ class OnlineTest(WandbCase):
         self.check_rows(self.only_run().rows())
 
     def begin_to_refuse(self, fault):
-        """A server that answers rows so; "rest": all but the first, which it takes."""
+        """Makes the server answer rows with this error; "rest": all rows except the first."""
         taken = []
 
         def answer(kind, number):
@@ -170,13 +170,13 @@ class OnlineTest(WandbCase):
             return None if len(taken) == 1 else (403, "text/plain", b"no")
         self.serve(answer)
 
-    def test_a_silent_server_does_not_hold_up_the_end_of_the_run(self):
+    def test_a_silent_server_does_not_delay_the_end_of_the_run(self):
         self.serve(lambda kind, number: lambda handler: handler.rfile.read(1))
         ended = self.start_run(TAKT_EXIT_MS=500).end(20)
         self.assertIn("written 0", ended.out)
         self.assertEqual(len(self.given()["row", "Epoch/Batch"]), STEPS)
 
-    def test_a_server_that_starts_anew_is_told_the_rest(self):
+    def test_a_restarted_server_gets_the_rest(self):
         program = self.start_run(steps=1_000_000, pause_us=1000)
         self.assertTrue(rig.wait_until(lambda: self.server.runs and self.only_run().upserts))
         old = self.server
@@ -188,7 +188,7 @@ class OnlineTest(WandbCase):
         self.check_rows(self.only_run().rows(), len(self.given()["row", "Epoch/Batch"]))
 
     def serve_with_tls(self):
-        """By a certificate that nobody knows. Returns its file."""
+        """Serves with an untrusted certificate. Returns its file."""
         openssl = shutil.which("openssl")
         if openssl is None:
             self.skipTest("there is no openssl here to make certificates with")
@@ -201,7 +201,7 @@ class OnlineTest(WandbCase):
         self.serve(lambda kind, number: None, tls=context)
         return pem
 
-    def test_a_server_that_cannot_say_who_it_is_gets_nothing(self):
+    def test_a_server_with_an_untrusted_certificate_gets_nothing(self):
         self.serve_with_tls()
         ended = self.start_run(TAKT_EXIT_MS=1000).end(60)
         self.assertIn("written 0", ended.out)
@@ -209,7 +209,7 @@ class OnlineTest(WandbCase):
         self.assertEqual(self.server.asked, [])
         self.check_no_key(ended)
 
-    def test_a_server_of_ones_own_authority_gets_everything(self):
+    def test_a_server_with_a_custom_authority_gets_everything(self):
         pem = self.serve_with_tls()
         ended = self.run_to_end(SSL_CERT_FILE=pem)
         self.check_rows(self.only_run().rows())
@@ -217,7 +217,7 @@ class OnlineTest(WandbCase):
                                                                        "wandb-metadata.json"]))
         self.assertEqual(ended.err, RENAMED)
 
-    def test_a_server_that_nobody_is_to_check_is_named(self):
+    def test_an_unchecked_server_is_reported(self):
         self.serve_with_tls()
         ended = self.run_to_end(WANDB_INSECURE_DISABLE_SSL="true")
         self.assertEqual(self.only_run().ended, 0)
@@ -241,7 +241,7 @@ class OnlineTest(WandbCase):
             steps = [row["takt/step"] for row in rows if key in row]
             self.assertEqual(steps, list(range(len(steps))), key)
 
-    def test_of_a_killed_run_takt_sync_sends_the_rest_and_a_second_time_nothing(self):
+    def test_takt_sync_sends_the_rest_of_a_killed_run_once(self):
         self.kill()
         said = self.takt_sync().stdout
         self.assertIn("all is delivered", said)
@@ -271,7 +271,7 @@ class OnlineTest(WandbCase):
         self.assertEqual(run.ended, 0)
         self.assertIn("delivered before, by wandb sync; W&B was not asked", self.takt_sync().stdout)
 
-    def test_takt_sync_beside_a_program_that_sends_leaves_it_alone(self):
+    def test_takt_sync_skips_a_run_whose_program_is_sending(self):
         program = self.start_run(steps=1_000_000, pause_us=1000)
         self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.directory() if self.directories() else '-'}/wandb.json")))
         self.assertIn("delivering", self.takt_sync(status=3).stderr)
@@ -290,7 +290,7 @@ class OnlineTest(WandbCase):
         return self.start("silent", stdin=subprocess.PIPE, WANDB_DIR=self.scratch, WANDB_API_KEY=KEY, WANDB_BASE_URL=self.server.url,
                           NETRC=self.scratch / "none", TAKT_TABLE=0, TAKT_EXIT_MS=60_000, **{**env, "WANDB_MODE": "online"})
 
-    def test_of_a_run_that_is_there_only_the_config_is_told_again(self):
+    def test_only_the_config_is_sent_again_for_an_existing_run(self):
         program = self.begin_silence(**IDENTITY)
         self.assertTrue(rig.wait_until(lambda: self.server.runs and self.only_run().upserts))
         self.assertIn("written 1", program.end(120).out)
@@ -299,7 +299,7 @@ class OnlineTest(WandbCase):
         self.assertEqual(json.loads(later["config"])["late"], {"value": 1})
         self.assertEqual(set_in(later), LATER_UPSERT)
 
-    def test_in_a_minute_of_silence_the_server_hears_that_the_run_is_alive(self):
+    def test_in_a_minute_without_data_the_server_gets_heartbeats(self):
         heard = []
         self.serve(lambda kind, number: heard.append(time.monotonic()))
         program = self.begin_silence()
@@ -311,17 +311,17 @@ class OnlineTest(WandbCase):
         self.assertIn("written 1", program.end(120).out)
         self.assertEqual(self.only_run().ended, 0)
 
-    def test_a_row_of_ten_mib_is_sent_in_parts_that_the_server_takes(self):
+    def test_a_row_of_ten_mib_is_split_to_the_servers_limit(self):
         ended = self.start("wide", 50_000, WANDB_DIR=self.scratch, WANDB_MODE="online", WANDB_API_KEY=KEY,
                            WANDB_BASE_URL=self.server.url, NETRC=self.scratch / "none").end(120)
         self.assertEqual(ended.status, 0, ended)
-        self.assertLess(max(map(len, self.only_run().history)), (10 << 20) - (100 << 10))  # what the client sends at the most
+        self.assertLess(max(map(len, self.only_run().history)), (10 << 20) - (100 << 10))  # the client's maximum
         rows = self.only_run().rows()
         self.check_numbers(rows)
         found = [name for row in rows for name in row if name.startswith("xxx")]
         self.assertEqual((len(found), len(set(found))), (50_000, 50_000))
 
-    def test_a_key_that_is_too_short_is_an_error_before_anything_is_sent_and_is_not_shown(self):
+    def test_a_key_that_is_too_short_is_rejected_before_sending_and_not_shown(self):
         ended = self.start_run(steps=5, WANDB_API_KEY="too-short-0123456789").end(60)
         self.assertNotEqual(ended.status, 0)
         self.assertIn("but a key has 40 or more", ended.err)
@@ -329,7 +329,7 @@ class OnlineTest(WandbCase):
         self.assertEqual(self.server.asked, [])
         said = subprocess.run([CLIENT, "login", "--relogin", "too-short-0123456789"], env=self.environment(), capture_output=True,
                               text=True, check=False, stdin=subprocess.DEVNULL, timeout=120 * rig.SLACK)
-        self.assertNotEqual(said.returncode, 0)  # the official client does the same
+        self.assertNotEqual(said.returncode, 0)  # the official client fails, too
 
     def test_ranks_that_start_in_the_same_second_are_runs_of_one_group(self):
         programs = [self.start_run(steps=20, TAKT_RANKS="all", TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
@@ -341,13 +341,14 @@ class OnlineTest(WandbCase):
         self.assertEqual({(run.first("groupName"), run.first("jobType"), run.ended) for run in runs}, {("wandb-test-x", "rank", 0)})
 
     def end_ranks(self, **env):
-        """Four of them; rank 0 alone writes for W&B."""
+        """Ends four ranks; only rank 0 writes for W&B."""
         programs = [self.start_run(steps=20, TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=4, **env) for rank in range(4)]
         for program in programs:
             self.assertIn("written 1", program.end(120).out)
 
     def check_ranks(self, run, rows):
-        """As `takt report` tells how the ranks lie, which reads their directories in another way."""
+        """Checks for the same comparison of ranks as in `takt report`, which reads their directories in a different
+        way."""
         expected = self.job(COMMAND)
         self.assertIn("total/ranks/time/Epoch/Batch/ns::f<int>/slowest_rank", expected)
         self.assertEqual(len(run.history), rows + 1)
@@ -359,7 +360,7 @@ class OnlineTest(WandbCase):
         self.assertEqual((run.summary["takt/ranks"].splitlines()[0], run.ended), ("4 of 4", 0))
         self.assertIn("total/wall_s", run.summary)
 
-    def test_takt_sync_adds_how_the_ranks_lie_to_a_run_that_was_sent_whole(self):
+    def test_takt_sync_adds_the_comparison_of_ranks_to_a_complete_run(self):
         self.end_ranks()
         run = self.only_run()
         rows = len(run.history)
@@ -371,7 +372,7 @@ class OnlineTest(WandbCase):
         self.assertEqual(self.server.kinds(), ["RunResumeStatus"])
         self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
 
-    def test_takt_sync_adds_how_the_ranks_lie_to_a_log_before_wandb_sync_uploads_it(self):
+    def test_takt_sync_adds_the_comparison_of_ranks_to_a_log_before_wandb_sync_uploads_it(self):
         self.end_ranks(WANDB_MODE="offline")
         rows = len(self.rows_of_log())
         self.takt_sync(directory=self.runs, WANDB_MODE="offline")
@@ -380,7 +381,7 @@ class OnlineTest(WandbCase):
         self.assertIn("delivered before, by wandb sync; W&B was not asked", said.stdout)
 
     def begin_again(self, name, resume, sent, **env):
-        """A program with the id of the first one. Returns its log's directory."""
+        """Runs a program with the ID of the first one. Returns its log's directory."""
         directory = self.scratch / name
         directory.mkdir()
         ended = self.start_run(steps=20, **{**env, "WANDB_RUN_ID": "first", "WANDB_RESUME": resume, "WANDB_DIR": directory,
@@ -390,12 +391,12 @@ class OnlineTest(WandbCase):
         return ended, glob.glob(f"{directory}/wandb/offline-run-*")[0]
 
     def sdk_status(self, run_id, resume):
-        """Whether W&B's own SDK would have begun that run."""
+        """Returns the exit status of W&B's own SDK when it starts that run."""
         env = {**self.environment(), "WANDB_MODE": "online", "WANDB_RUN_ID": run_id, "WANDB_RESUME": resume}
         return subprocess.run([sys.executable, "-c", SDK], env=env, input="[{}, []]", text=True, check=False, capture_output=True,
                               timeout=120 * rig.SLACK).returncode
 
-    def test_a_run_is_gone_on_with_as_by_the_sdk(self):
+    def test_a_run_is_resumed_like_the_sdk_does(self):
         who = {**IDENTITY, "WANDB_MODE": "online"}
         told = {}
         for name, resume in (("one", "allow"), ("two", "must"), ("three", "allow")):
@@ -424,7 +425,7 @@ class OnlineTest(WandbCase):
         self.assertEqual(losses, [*range(20)] * 3)
 
     def check_gone_on(self, ours, theirs):
-        """The same question, the same of the run that it is, and lines at the same places."""
+        """Checks for the same query, the same data about the resumed run, and rows at the same offsets."""
         common, other = ours.common(), theirs.common()
         for what in ("questions", "resume", "headers"):
             self.assertEqual(common[what], other[what], what)
@@ -438,7 +439,7 @@ class OnlineTest(WandbCase):
                 self.assertEqual(offset, begin + lines)
                 lines += more
 
-    def test_of_a_run_that_goes_on_and_is_killed_takt_sync_sends_the_rest(self):
+    def test_takt_sync_sends_the_rest_of_a_resumed_and_killed_run(self):
         self.begin_again("one", "allow", True)
         before = list(self.server.run("first").history)
         self.runs = self.scratch / "second-runs"
@@ -451,7 +452,7 @@ class OnlineTest(WandbCase):
         losses = [row["takt/step"] for row in run.rows()[len(before):] if "loss" in row]
         self.assertEqual(losses, [*range(len(losses))])
 
-    def test_of_two_jobs_with_one_id_neither_loses_a_row_and_the_later_one_owns_the_rest(self):
+    def test_two_jobs_with_one_id_keep_all_rows_and_the_later_one_owns_the_rest(self):
         for resume in ("allow", ""):
             with self.subTest(resume):
                 self.server.runs.clear()
@@ -475,7 +476,7 @@ class OnlineTest(WandbCase):
                 self.assertEqual(self.server.problems, [])
                 self.assertIn("all is delivered", self.takt_sync(directory=first).stdout)
 
-    def test_a_run_of_the_same_id_without_a_word_comes_behind_as_by_the_sdk(self):
+    def test_a_run_with_the_same_id_appends_by_default_like_the_sdk(self):
         self.begin_again("one", "", True)
         before = list(self.only_run().history)
         self.begin_again("two", "", True)
@@ -487,7 +488,7 @@ class OnlineTest(WandbCase):
             self.log_with_sdk("official", {}, [{"loss": 1}, {"loss": 2}], WANDB_MODE="online")
         self.assertEqual([row["_step"] for row in self.server.runs["official"].rows()], [0, 1, 0, 1])
 
-    def test_who_presses_stop_stops_a_program_that_listens(self):
+    def test_the_stop_button_stops_a_program_that_polls_it(self):
         self.server.run("halt").stopped = True
         ended = self.start("halt", WANDB_DIR=self.scratch, WANDB_MODE="online", WANDB_API_KEY=KEY, WANDB_RUN_ID="halt",
                            WANDB_BASE_URL=self.server.url, NETRC=self.scratch / "none", TAKT_TABLE=0, TAKT_PERIOD_MS=50).end(120)
@@ -495,7 +496,7 @@ class OnlineTest(WandbCase):
         self.assertIn("a user asked W&B to stop this run", ended.err)
         self.assertEqual(self.server.run("halt").ended, 0)
 
-    def test_program_machine_and_code_are_those_that_the_sdk_tells(self):
+    def test_program_machine_and_code_equal_those_of_the_sdk(self):
         git = shutil.which("git")
         if git is None:
             self.skipTest("there is no git here to make a repository with")
@@ -512,7 +513,7 @@ class OnlineTest(WandbCase):
         ours, theirs = self.server.runs["ours"], self.server.runs["official"]
         for name in ("commit", "host"):
             self.assertEqual(ours.first(name), theirs.first(name), name)
-        self.assertEqual(ours.first("repo"), "https://example.org/a.git")  # the SDK leaves the user's name in it
+        self.assertEqual(ours.first("repo"), "https://example.org/a.git")  # the SDK keeps the user name in it
         self.assertEqual(pathlib.Path(ours.first("program")).name, pathlib.Path(rig.PROGRAM).name)
         mine, official = (json.loads(run.files["wandb-metadata.json"]) for run in (ours, theirs))
         self.assertEqual(set(mine) - set(official), set())
@@ -525,7 +526,7 @@ class OnlineTest(WandbCase):
         self.assertIn("e", theirs.config()[1])
         self.assertNotIn(b"secret", b"".join(each.body for each in self.server.asked if b"ours" in each.path.encode() + each.body))
 
-    def test_who_wants_no_run_of_that_id_or_one_that_is_not_there_is_told_as_by_the_sdk(self):
+    def test_resume_modes_never_and_must_fail_like_in_the_sdk(self):
         self.begin_again("one", "never", True)
         before = list(self.only_run().history)
         ended, directory = self.begin_again("two", "never", False)
@@ -547,13 +548,13 @@ class OnlineTest(WandbCase):
         self.assertEqual(self.only_run().ended, 1)
 
     @unittest.skipUnless(EXAMPLE, "the examples were not built")
-    def test_the_digits_example_needs_but_a_key(self):
+    def test_the_digits_example_needs_only_a_key(self):
         said = digits.run(EXAMPLE, TAKT_DIR=self.runs, WANDB_DIR=self.scratch, WANDB_API_KEY=KEY, WANDB_BASE_URL=self.server.url,
                           TAKT_EXIT_MS=60_000)
         self.assertEqual(said, "")
         self.check_digits(self.only_run())
 
-    def test_rows_are_told_while_the_run_goes_on(self):
+    def test_rows_are_sent_during_the_run(self):
         program = self.start_run(steps=1_000_000, pause_us=1000)
         self.assertTrue(rig.wait_until(lambda: self.server.runs and self.only_run().history))
         self.assertIsNone(program.process.poll())

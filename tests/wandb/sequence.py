@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a client asks W&B's server for during a run, in order, without that in which two clients may differ:
+"""The requests of a client to W&B's server during a run, in order, without differences that two clients may have:
 
-* who asks: the run's id, User-Agent, Accept, Accept-Encoding, and the headers for a user's name and address that say nothing; of the
-  config, versions and telemetry; `program`, the name of a script of Python's;
-* that it is alive: requests with nothing in them come with time;
-* when the config is told again: the SDK names its axes in a second UpsertBucket, Takt in the first;
-* how rows, summaries and names of files are shared out over requests: with what is left, the SDK ends the run; Takt, whose end may
-  take two seconds only, sends rows before files;
-* files go up in any order.
+* identity: the run's ID, User-Agent, Accept, Accept-Encoding, and placeholder headers for a user's name and address; in
+  the config, versions and telemetry; `program`, the name of a Python script;
+* heartbeats: empty requests are sent periodically;
+* when the config is sent again: the SDK names its axes in a second UpsertBucket, Takt in the first;
+* how rows, summaries and file names are split over requests: the SDK ends the run with the rest; Takt, which may take
+  only two seconds to end, sends rows before files;
+* the order of file uploads.
 
-System metrics, console output, requirements.txt and wandb-metadata.json, which Takt has none of, are turned off in the SDK."""
+The SDK's system metrics, console output, requirements.txt and wandb-metadata.json are turned off, because Takt has none
+of them."""
 
 import json
 
@@ -38,7 +39,7 @@ class Sequence:
         return [json.loads(each.body)["variables"] for each in self.of(kind)]
 
     def order(self):
-        """Method, path and operation of each; of several in a row that do the same, the first."""
+        """Returns method, path and operation of each request; only the first of consecutive equal ones."""
         later = [*self.of("UpsertBucket")[1:], *self.of("file_stream")[1:-1]]
         steps = [(each.kind, each.method, each.path.replace(f"/{self.run}", "/<run>")) for each in self.asked if each not in later]
         files = [at for at, each in enumerate(steps) if each[0] == "file"]
@@ -46,22 +47,22 @@ class Sequence:
         return steps
 
     def headers(self):
-        """Of each kind: as who, and of what type."""
+        """Returns the headers of each kind about identity and content type."""
         return {each.kind: {name.lower(): value for name, value in each.headers.items() if value and name.lower() not in WHO}
                 for each in self.asked}
 
     def questions(self):
-        """Of each operation: its words, and the names of what is filled in."""
+        """Returns the text of each operation and the names of its variables."""
         asked = {each.kind: json.loads(each.body) for each in self.asked if each.path == "/graphql"}
         return {kind: (said(body["query"]), sorted(body["variables"]), sorted(body)) for kind, body in asked.items()}
 
     def files(self):
-        """Those that go up, and those that are said to be there."""
+        """Returns the uploaded files and those reported as uploaded."""
         return (sorted(name for each in self.variables("CreateRunFiles") for name in each["files"]),
                 sorted(name for each in self.streams for name in each.get("uploaded", [])))
 
     def stream(self):
-        """Every name in the bodies of file_stream, with the type of its values; content: what each line is."""
+        """Returns every name in the bodies of file_stream with its values' types; content: the kind of each line."""
         shape = {}
         for body in self.streams:
             for name, value in body.items():
@@ -72,12 +73,12 @@ class Sequence:
         return shape
 
     def parts(self, file):
-        """Where each part of one begins, and how many lines it has."""
+        """Returns the offset of each part of a file and its number of lines."""
         parts = [body["files"][file] for body in self.streams if file in body.get("files", {})]
         return [(part["offset"], len(part["content"])) for part in parts]
 
     def ends(self):
-        """Of each file_stream but those that say nothing of it."""
+        """Returns the ends reported in file_stream requests, without requests that lack them."""
         return [(at == len(self.asked) - 1, body.get("complete"), body.get("exitcode"))
                 for at, each in enumerate(self.asked) if each.kind == "file_stream"
                 for body in [json.loads(each.body)] if "complete" in body or "exitcode" in body]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Takt samples, at W&B: under the names of W&B's own client, which asks the same library for the same GPUs."""
+"""Takt's samples at W&B, under the names of W&B's own client, which uses the same library for the same GPUs."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from wandb.proto import wandb_internal_pb2
 from wandb_case import KEY, WandbCase, rig
 
 COMMAND = os.environ.get("COMMAND")
-FAKE_NVML = os.environ["FAKE_NVML"]  # the directory of a library that stands in for NVIDIA's
+FAKE_NVML = os.environ["FAKE_NVML"]  # directory of the fake NVIDIA library
 WINDOW_S = 15
 SDK = """import json, sys, threading, wandb
 json.load(sys.stdin)
@@ -24,7 +24,7 @@ run.finish()
 
 
 def lines_of(run):
-    """What the server has of the system: {window that ends at so many seconds since the start: {name: value}}."""
+    """Returns the server's system metrics: {end of the window in seconds since the start: {name: value}}."""
     found = {}
     for line in map(json.loads, run.events):
         found.setdefault(round(line["_runtime"], 2), {}).update(line)  # times are whole milliseconds
@@ -37,15 +37,15 @@ def names_of(lines):
 
 class SystemTest(WandbCase):
     def sample(self):
-        """A run of more than two windows."""
+        """Runs a program for more than two windows."""
         self.run_to_end(steps=320, pause_us=100_000, TAKT_SAMPLE_MS=100, LD_LIBRARY_PATH=FAKE_NVML)
 
     def of_sdk(self):
-        """What W&B's own client says of its own program: {name: value}."""
+        """Returns the metrics of W&B's own client for its own program: {name: value}."""
         self.log_with_sdk("official", sdk=SDK, WANDB_MODE="online", LD_LIBRARY_PATH=FAKE_NVML)
         return {name: value for line in self.server.runs["official"].events for name, value in json.loads(line).items()}
 
-    def test_the_client_uploads_it_and_tells_the_same_of_the_same_gpus_under_the_same_names(self):
+    def test_the_client_uploads_it_and_samples_the_same_gpus_under_the_same_names(self):
         self.sample()
         records = [wandb_internal_pb2.Record.FromString(record) for record in whole_records(self.log_file().read_bytes())]
         stats = [record.stats for record in records if record.WhichOneof("record_type") == "stats"]
@@ -53,10 +53,10 @@ class SystemTest(WandbCase):
         self.assertEqual({each.stats_type for each in stats}, {wandb_internal_pb2.StatsRecord.SYSTEM})
         run = self.sync()
         lines = lines_of(run)
-        lines = {end: lines[end] for end in (WINDOW_S, 2 * WINDOW_S)}  # where the machine is busy there may be more
+        lines = {end: lines[end] for end in (WINDOW_S, 2 * WINDOW_S)}  # a busy machine may have more windows
         self.assertEqual(len(run.events), len(stats))
         theirs = self.of_sdk()
-        # The last GPU is cut: it has no utilisation, and memory is its slice's.
+        # The last GPU is partitioned: it has no utilization, and its memory is that of its slice.
         memory = ("memoryAllocated", "memoryAllocatedBytes")
         self.assertEqual(names_of(lines), {f"system.gpu.{gpu}.{name}" for gpu in range(3)
                                            for name in ("gpu", "powerWatts", "powerPercent", "temp", "smClock", *memory)}
@@ -65,7 +65,7 @@ class SystemTest(WandbCase):
             self.assertIs(line["_wandb"], True)
             for name in names_of(lines):
                 self.assertIn(name, theirs)
-                if name != "system.proc.memory.rssMB":  # of another process
+                if name != "system.proc.memory.rssMB":  # of a different process
                     self.assertAlmostEqual(line[name], theirs[name], msg=name)
             self.assertTrue(1 < line["system.proc.memory.rssMB"] < 1000, line)
 

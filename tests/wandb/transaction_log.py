@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the log of W&B's, by the description of the format and not by anybody's code."""
+"""Reads W&B's log, based on the description of the format and without other implementations."""
 
 import struct
 import zlib
 
 
 def whole_records(log):
-    """Those in the bytes of a log."""
+    """Returns the complete records in a log's bytes."""
     records, record, at = [], b"", 7
     while at + 7 <= len(log):
         left = 32768 - at % 32768

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""A test of what a program writes for W&B or tells it, with W&B's own client and a server on the loopback."""
+"""Tests a program's data for W&B, written or sent, with W&B's own client and a server on the loopback."""
 
 import collections
 import glob
@@ -30,7 +30,7 @@ IDENTITY = {"WANDB_PROJECT": "p r", "WANDB_ENTITY": "someone", "WANDB_NAME": "n√
 UPSERTED = ("project", "entity", "displayName", "notes", "groupName", "jobType", "tags", "host")
 OURS = ("takt/summary.json", "takt/table.txt", "takt/trace.json")
 
-# Logs with W&B's own SDK what the program logged: config, rows and directories with files come as JSON on stdin.
+# Logs the program's data with W&B's own SDK: config, rows and directories with files arrive as JSON on stdin.
 SDK = """import json, sys, wandb
 config, rows, *directories = json.load(sys.stdin)
 settings = wandb.Settings(x_disable_stats=True, x_disable_meta=True, x_save_requirements=False, console="off", disable_git=True,
@@ -56,7 +56,7 @@ def double_of(bits):
 
 
 def without_time(row):
-    """Nor what stands out, which is of this machine at this moment: the SDK is not told of it."""
+    """Removes times and findings, which depend on this machine's state: the SDK does not get them."""
     return {name: str(value) if isinstance(value, float) and math.isnan(value) else value
             for name, value in row.items() if name not in ("_timestamp", "_runtime", "_wandb", "takt/findings")}
 
@@ -73,7 +73,8 @@ class WandbCase(rig.Case):
         self.assertEqual(self.server.problems, [])
 
     def environment(self):
-        """For the client: a home without credentials, and nothing to talk to but the loopback."""
+        """Returns an environment for the client: a home directory without credentials, and only the loopback
+        network."""
         return rig.environment(HOME=self.scratch, NETRC=self.scratch / "netrc", WANDB_BASE_URL=self.server.url,
                                WANDB_API_KEY=KEY, WANDB_ERROR_REPORTING="false", NO_PROXY="127.0.0.1", no_proxy="127.0.0.1",
                                WANDB_DIR=self.scratch, WANDB_CACHE_DIR=self.scratch / "cache",
@@ -106,7 +107,7 @@ class WandbCase(rig.Case):
         return [record.history for record in records if record.WhichOneof("record_type") == "history"]
 
     def sync(self, whole=True):
-        """Uploads the only run there is. Of one that is not whole the client may or may not say that it is done."""
+        """Uploads the only run. For an incomplete run the client may or may not report success."""
         log = self.log_file()
         said = self.client("sync", log.parent)
         if whole:
@@ -114,7 +115,7 @@ class WandbCase(rig.Case):
         return self.server.runs[log.stem.removeprefix("run-")]
 
     def given(self):
-        """What the program says it logged: {(source, name): {step: value}}."""
+        """Returns the program's own record of its data: {(source, name): {step: value}}."""
         values = collections.defaultdict(dict)
         for line in self.given_file.read_text(encoding="utf-8").splitlines():
             source, step, bits, name = line.split(" ", 3)
@@ -133,7 +134,7 @@ class WandbCase(rig.Case):
             self.assertGreaterEqual(row["_timestamp"], 1.7e9)
 
     def check_rows(self, rows, steps=STEPS):
-        """Every value that was logged is there, bit for bit and once, with its step."""
+        """Checks that every logged value is there once, bit for bit, with its step."""
         self.check_numbers(rows)
         given = self.given()
         self.assertEqual(len(given["row", "Epoch/Batch"]), steps)
@@ -143,7 +144,7 @@ class WandbCase(rig.Case):
             self.assertEqual(found, [(step, bits_of(value)) for step, value in sorted(expected.items())], key)
 
     def check_digits(self, run):
-        """The example, as it is shown."""
+        """Checks the data of the digits example."""
         rows = run.rows()
         self.check_numbers(rows)
         self.assertLessEqual(digits.METRICS, {name for row in rows for name in row})
@@ -155,7 +156,7 @@ class WandbCase(rig.Case):
         self.assertEqual(run.ended, 0)
 
     def log_with_sdk(self, run_id, *what, sdk=SDK, cwd=None, **env):
-        """The same run, `what` of SDK, by W&B's own SDK."""
+        """Logs the same run, `what` of SDK, with W&B's own SDK."""
         directory = self.scratch / run_id
         directory.mkdir(exist_ok=True)
         env = {**self.environment(), **IDENTITY, "WANDB_DIR": str(directory), "WANDB_RUN_ID": run_id, **env}
@@ -164,7 +165,7 @@ class WandbCase(rig.Case):
         return directory
 
     def check_equal(self, ours, theirs):
-        """What both servers know of the run."""
+        """Checks that both servers have the same data of the run."""
         self.assertEqual([without_time(row) for row in ours.rows()], [without_time(row) for row in theirs.rows()])
         self.assertEqual(set(ours.rows()[0]), set(theirs.rows()[0]))
         self.assertEqual(without_time(ours.summary), without_time(theirs.summary))
@@ -178,14 +179,15 @@ class WandbCase(rig.Case):
 
 
 def axes(metrics):
-    """What was defined of metrics, in one order: the official client has none. Field 5 is the place of the axis, from 1 on."""
+    """Returns the metric definitions, sorted because the official client uses no order. Field 5 is the index of the
+    axis, from 1."""
     names = [each.get("1") for each in metrics]
     resolved = [{**each, "5": names[each["5"] - 1]} if "5" in each else each for each in metrics]
     return sorted(resolved, key=lambda each: json.dumps(each, sort_keys=True))
 
 
 def logged(run):
-    """Config and rows of a run, for log_with_sdk()."""
+    """Returns a run's config and rows, for log_with_sdk()."""
     rows = [{name: value for name, value in row.items() if name not in ("_step", "_timestamp", "_runtime")}
             for row in run.rows()]
     return run.config()[0], rows

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains nothing, in steps, and writes it for W&B. What it was given is written to a file in bits, so that the test
-// can compare
-// without trusting the exporter.
-//   wandb_program run <file for what was given> <steps> <pause in us after each step> [failed]
-//     ends earlier where there is a file <file for what was given>.end
+// Makes steps without training and writes them for W&B. Writes the data that the exporter received to a file, in bits,
+// so that the test can compare without trusting the exporter.
+//   wandb_program run <file for the data> <steps> <pause in us after each step> [failed]
+//     ends early if <file for the data>.end exists
 //   wandb_program silent               one step, nothing until its standard input ends, and then a parameter
-//   wandb_program blocks <directory>      a log with records of many sizes at every place near the end of a block
-//   wandb_program chunks <log>         records of no meaning, of every size at every place near the end of a block
-//   wandb_program wide <metrics>       so many metrics in one step
+//   wandb_program blocks <directory>      a log with records of many sizes at every position near the end of a block
+//   wandb_program chunks <log>         meaningless records of every size at every position near the end of a block
+//   wandb_program wide <metrics>       that many metrics in one step
 #include <takt/exporters/memory.hpp>
 #include <takt/exporters/wandb.hpp>
 #include <takt/session.hpp>
@@ -129,7 +128,7 @@ int be_silent() {
   return 0;
 }
 
-/// Trains until somebody presses "stop" at W&B.
+/// Trains until a user presses "stop" in W&B.
 int train_until_stopped() {
   std::atomic<bool> stopped{false};
   takt::Session session("wandb-test");
@@ -147,7 +146,7 @@ int train_until_stopped() {
   return 0;
 }
 
-/// The next row, in a record of `size` bytes.
+/// Returns the next row, in a record of `size` bytes.
 std::string row_of(WandbRecords& records, std::int64_t step, std::size_t size) {
   std::size_t length = size / 2;
   for (int attempt = 0; attempt < 10; ++attempt) {
@@ -187,7 +186,7 @@ int blocks(const std::string& directory) {
   std::int64_t step = 0;
   for (std::size_t before_end = 0; before_end <= 16; ++before_end) {
     for (const std::size_t size : {std::size_t{100}, block - 14, 2 * block - 14, std::size_t{100'000}}) {
-      // Up to there, or to there in the next block where no row is as small.
+      // Fills up to that position, or up to the same one in the next block if no row is small enough.
       std::size_t gap = block - log.size() % block;
       if (gap < before_end + 200) {
         append(row_of(records, step++, 200 + gap));
@@ -214,7 +213,7 @@ int chunks(const char* file) {
   for (std::size_t before_end = 0; before_end <= 24; ++before_end) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{6}, std::size_t{7}, std::size_t{8},
                                    std::size_t{100}, block - 14, block - 7, block, 2 * block, std::size_t{100'000}}) {
-      append(2 * block - log.size() % block - 2 * head - before_end);  // up to there, in the next block
+      append(2 * block - log.size() % block - 2 * head - before_end);  // up to the same position in the next block
       append(size);
     }
   }

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What W&B's client asks a server for, on the loopback: it takes every run, and remembers what it was told."""
+"""The server side of W&B's client, on the loopback: accepts every run and remembers the data."""
 
 import json
 import re
@@ -13,7 +13,7 @@ import loopback
 class Asked(typing.NamedTuple):
     """A request."""
 
-    kind: str  # as kind_of() says
+    kind: str  # from kind_of()
     method: str
     path: str
     headers: dict
@@ -21,34 +21,34 @@ class Asked(typing.NamedTuple):
 
 
 class Run:
-    """All that was uploaded of one run."""
+    """All uploaded data of one run."""
 
     def __init__(self):
         self.upserts = []  # variables of each
         self.history = []  # rows as text, in order
-        self.events = []  # metrics of the system, likewise
+        self.events = []  # system metrics, as text, in order
         self.summary = {}
         self.files = {}
         self.ended = None  # exit code
-        self.uploaded = []  # names of files, as it was told
-        self.beats = 0  # requests with nothing in them
-        self.stopped = False  # somebody has pressed "stop"
+        self.uploaded = []  # names of files reported as uploaded
+        self.beats = 0  # requests without content
+        self.stopped = False  # a user pressed "stop"
 
     def first(self, name):
         return next((each[name] for each in self.upserts if each[name] is not None), None)
 
     def config(self):
-        """The last one, by name, and apart from it what W&B's client adds."""
+        """Returns the last config by name, and separately the values that W&B's client adds."""
         values = {name: each["value"] for name, each in json.loads(self.upserts[-1]["config"]).items()}
         return values, values.pop("_wandb")
 
     def rows(self):
-        return [json.loads(line, parse_int=float) for line in self.history]  # which keeps the sign of 0
+        return [json.loads(line, parse_int=float) for line in self.history]  # keeps the sign of 0
 
 
 class WandbServer(loopback.LoopbackServer):
-    """`fault(kind, number of the request)`, or with `with_body` also of its body, may answer in its stead, before anything is done, or
-    return None; "lost": does what it is asked, and breaks the connection instead of saying so. `runs`: those that it has already."""
+    """`fault(kind, number of the request)`, or with `with_body` also its body, is called first and may reply instead,
+    or return None; "lost": handles the request and breaks the connection instead of replying. `runs`: existing runs."""
 
     def __init__(self, fault=lambda kind, number: None, with_body=False, runs=None, **how):
         self.runs = {} if runs is None else runs
@@ -59,7 +59,7 @@ class WandbServer(loopback.LoopbackServer):
         super().__init__(self.answer, **how)
 
     def kinds(self):
-        """Of the requests so far, each but once in a row."""
+        """Returns the kinds of the requests so far, consecutive duplicates only once."""
         with self.lock:
             kinds = [each.kind for each in self.asked]
         return [kind for kind, before in zip(kinds, [None, *kinds]) if kind != before]
@@ -76,7 +76,7 @@ class WandbServer(loopback.LoopbackServer):
 
     def answer(self, method, path, headers, body):
         if method == "GET":
-            return 404, "text/plain", b""  # of is_idle()
+            return 404, "text/plain", b""  # from is_idle()
         with self.lock:
             kind = self.kind_of(method, path, body)
             self.asked.append(Asked(kind, method, path, dict(headers), body))
@@ -130,7 +130,7 @@ class WandbServer(loopback.LoopbackServer):
             name = variables["name"]
             self.run(name).upserts.append(variables)
             project = {"id": "p", "name": variables["project"] or "uncategorized", "entity": {"id": "e", "name": "someone"}}
-            lines = len(self.run(name).history)  # behind which the client from 0.31 on appends
+            lines = len(self.run(name).history)  # the client appends after these lines since 0.31
             bucket = {"id": name, "name": name, "displayName": name, "description": "", "config": "{}", "sweepName": None,
                       "project": project, "historyLineCount": lines}
             return {"upsertBucket": {"bucket": bucket, "inserted": True}}
@@ -144,7 +144,7 @@ class WandbServer(loopback.LoopbackServer):
             return {"serverInfo": {"features": []}}
         if what == "Viewer":
             return {"viewer": {"id": "u", "entity": "someone", "username": "someone", "flags": "{}", "teams": {"edges": []}}}
-        if what == "OrganizationCoreWeaveOrganizationID":  # where the client looks at the machine it runs on
+        if what == "OrganizationCoreWeaveOrganizationID":  # the client's query about its machine
             return {}
         self.problems.append(what)
         return {}

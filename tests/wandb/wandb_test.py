@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program writes for W&B, read and uploaded by W&B's own client to a server on the loopback."""
+"""A program's data for W&B, read and uploaded by W&B's own client to a server on the loopback."""
 
 import collections
 import glob
@@ -20,7 +20,7 @@ from wandb_case import CLIENT, EXAMPLE, IDENTITY, KEY, OURS, STEPS, WandbCase, d
 
 
 class WandbTest(WandbCase):
-    def test_a_run_is_uploaded_with_all_that_belongs_to_it(self):
+    def test_a_run_is_uploaded_completely(self):
         self.run_to_end(TAKT_TRACE=1, WANDB_API_KEY=KEY, **IDENTITY)
         for path in self.scratch.rglob("*"):
             if path.is_file():
@@ -57,7 +57,7 @@ class WandbTest(WandbCase):
         self.assertEqual(run.ended, 1)
         self.check_rows(run.rows(), 20)
 
-    def test_of_a_killed_run_all_but_the_last_period_is_uploaded(self):
+    def test_a_killed_run_is_uploaded_except_for_the_last_period(self):
         program = self.start_run(steps=1_000_000, pause_us=1000)
         self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.root}/*/*.wandb") and self.log_file().stat().st_size > 150_000))
         program.kill()
@@ -72,7 +72,7 @@ class WandbTest(WandbCase):
             self.assertEqual(steps, list(range(len(steps))), key)
         self.assertIn("loss", run.summary)
 
-    def test_of_a_log_that_was_cut_all_whole_records_are_uploaded(self):
+    def test_all_complete_records_of_a_truncated_log_are_uploaded(self):
         self.run_to_end()
         log = self.log_file()
         os.truncate(log, log.stat().st_size * 2 // 3)
@@ -84,7 +84,7 @@ class WandbTest(WandbCase):
         self.assertLess(len(rows), STEPS)
 
     def upload_live(self):
-        """Begins to, as soon as there is a log. Returns what the server knows of the run."""
+        """Starts to upload as soon as there is a log. Returns the server's data of the run."""
         self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.root}/*/*.wandb")))
         log = self.log_file()
         live = subprocess.Popen([CLIENT, "beta", "sync", "--live", "--yes", str(log)], env=self.environment(), cwd=self.scratch,
@@ -93,7 +93,7 @@ class WandbTest(WandbCase):
         self.addCleanup(live.kill)
         return self.server.run(log.stem.removeprefix("run-"))
 
-    def test_a_run_is_uploaded_while_it_goes_on(self):
+    def test_a_run_is_uploaded_while_it_is_running(self):
         program = self.start_run(steps=1_000_000, pause_us=5000)
         run = self.upload_live()
         self.assertTrue(rig.wait_until(lambda: len(run.history) > 100, 60))
@@ -105,7 +105,7 @@ class WandbTest(WandbCase):
         self.assertEqual(run.ended, 0)
         self.check_rows(run.rows(), len(self.given()["row", "Epoch/Batch"]))
 
-    def test_of_a_program_that_is_killed_while_it_is_uploaded_all_that_it_wrote_is_there(self):
+    def test_a_program_killed_during_its_upload_is_uploaded_completely(self):
         program = self.start_run(steps=1_000_000, pause_us=5000)
         run = self.upload_live()
         self.assertTrue(rig.wait_until(lambda: len(run.history) > 100, 60))
@@ -115,9 +115,9 @@ class WandbTest(WandbCase):
         self.assertTrue(rig.wait_until(lambda: len(run.history) >= written, 60), (len(run.history), written))
         self.assertEqual(len(run.history), written)
         self.check_numbers(run.rows())
-        self.assertIsNone(run.ended)  # as far as the client knows, it may go on
+        self.assertIsNone(run.ended)  # for all the client knows, the run may continue
 
-    def test_ranks_are_runs_of_one_group(self):
+    def test_ranks_are_runs_in_one_group(self):
         programs = [self.start_run(steps=20, TAKT_RANKS="all", TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
                     for rank in range(2)]
         for program in programs:
@@ -147,13 +147,13 @@ class WandbTest(WandbCase):
         self.assertEqual([run.ended for run in self.server.runs.values()], [0])
 
     @unittest.skipUnless(EXAMPLE, "the examples were not built")
-    def test_the_digits_example_says_without_a_key_how_to_upload_it(self):
+    def test_the_digits_example_without_a_key_reports_how_to_upload_it(self):
         said = digits.run(EXAMPLE, TAKT_DIR=self.runs, WANDB_DIR=self.scratch, NETRC=self.scratch / "none")
         self.client(*shlex.split(said.strip().rsplit(": ", 1)[1])[1:])
         self.check_digits(self.server.runs[self.log_file().stem.removeprefix("run-")])
 
-    def test_a_full_disk_costs_one_line_and_no_run(self):
-        self.given_file = "/dev/null"  # which the limit would hit as well
+    def test_a_full_disk_causes_one_line_and_the_run_continues(self):
+        self.given_file = "/dev/null"  # the limit would affect it as well
         ended = self.start_run(file_bytes=20_000, TAKT_FILES=0).end(60)
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(ended.err.count("set WANDB_DIR"), 1, ended)
@@ -162,7 +162,7 @@ class WandbTest(WandbCase):
         self.check_numbers(run.rows())
         self.assertGreater(len(run.rows()), 10)
 
-    def test_records_of_every_size_are_read_wherever_a_block_ends(self):
+    def test_records_of_every_size_are_read_at_every_block_boundary(self):
         directory = self.root / "offline-run-20260101_000000-blocks"
         directory.mkdir(parents=True)
         count = int(self.start("blocks", directory).end(60).out)
@@ -179,14 +179,14 @@ class WandbTest(WandbCase):
         self.assertEqual(len(self.read_with_reader(log)), count)
 
     def client_log(self):
-        """The module of W&B's client that read and wrote logs until 0.28."""
+        """Returns the module of W&B's client that read and wrote logs until 0.28."""
         spec = importlib.util.spec_from_file_location("datastore", os.environ["READER"])
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module.DataStore()
 
     def read_with_reader(self, log, cut=False):
-        """All records. It fails over one that was cut off."""
+        """Reads all records. Fails for a truncated one."""
         store = self.client_log()
         store.open_for_scan(str(log))
         records = []
@@ -198,7 +198,7 @@ class WandbTest(WandbCase):
             store.close()
         return records
 
-    def test_a_log_is_to_the_byte_what_the_client_would_have_written_whatever_the_size_of_its_records(self):
+    def test_a_log_equals_the_clients_byte_by_byte_for_all_record_sizes(self):
         ours, theirs = self.scratch / "ours", self.scratch / "theirs"
         count = int(self.start("chunks", ours).end(60).out)
         records = self.read_with_reader(ours)
@@ -208,11 +208,11 @@ class WandbTest(WandbCase):
         store.open_for_write(str(theirs))
         for number, each in enumerate(records):
             self.assertTrue(each == bytes([number % 256]) * len(each), number)
-            store._write_data(each)  # write() wants messages
+            store._write_data(each)  # write() takes messages
         store.close()
         self.assertTrue(ours.read_bytes() == theirs.read_bytes())
 
-    def test_wherever_a_program_is_killed_each_whole_record_is_read(self):
+    def test_complete_records_are_read_wherever_a_program_is_killed(self):
         seed = random.randrange(1 << 32)
         print(f"seed {seed}")
         moments = random.Random(seed)
@@ -229,7 +229,7 @@ class WandbTest(WandbCase):
             self.assertEqual(after[:len(before)], before)
             self.assertGreaterEqual(len(whole_records(after)), len(whole_records(before)))
             self.check_whole(log, after)
-            # A kill seldom falls into a write: what would be there if it had.
+            # A kill rarely happens during a write, so this simulates it.
             for _ in range(5):
                 os.truncate(log, moments.randrange(30_000, len(after)) if len(after) > 30_000 else len(after) - 1)
                 self.check_whole(log, log.read_bytes())
@@ -248,7 +248,7 @@ class WandbTest(WandbCase):
                  and any(other.key == "loss" for other in row.item)]
         self.assertEqual(steps, [str(step) for step in range(len(losses))])
 
-    def test_rows_of_more_than_the_client_takes_are_shared_out(self):
+    def test_rows_beyond_the_clients_limit_are_split(self):
         ended = self.start("wide", 50_000, WANDB_DIR=self.scratch, WANDB_MODE="offline").end(60)
         self.assertEqual(ended.status, 0, ended)
         self.assertGreater(self.log_file().stat().st_size, 12_000_000)

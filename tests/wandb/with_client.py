@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches W&B's client into a directory of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
+"""Installs W&B's client into a build directory, once, and runs the tests with it. Exits with 77 if it cannot be
+installed.
 
 with_client.py <directory> <test> <program>"""
 
@@ -14,7 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 import fetch  # noqa: E402
 
 CLIENT = "wandb>=0.31,<1"
-# An older version, whose reader of logs is a module of Python: it can be asked for each record, and shows that older ones read it.
+# An older version with a Python reader of logs, which returns each record. It also proves that older versions can read
+# the log.
 READER = "wandb==0.28.0"
 
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The program that README.md begins with.
+// The first program in README.md.
 // [snippet: train]
 #include <takt/takt.hpp>
 int main() {

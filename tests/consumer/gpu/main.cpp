@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Built where nothing of CUDA or HIP is, and run where no driver is.
+// Builds without CUDA or HIP, and runs without a driver.
 #include <takt/backends/cuda.hpp>
 #include <takt/backends/hip.hpp>
 #include <takt/exporters/roctx.hpp>

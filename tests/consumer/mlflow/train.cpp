@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The program that docs/mlflow.md begins with.
+// The first program in docs/mlflow.md.
 // [snippet: train]
 #include <takt/exporters/mlflow.hpp>
 #include <takt/takt.hpp>

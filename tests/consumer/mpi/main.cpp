@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The program that docs/ranks.md begins with; without mpirun it is one rank.
+// The first program in docs/ranks.md; without mpirun it runs as one rank.
 // [snippet: train]
 #include <takt/mpi.hpp>
 #include <takt/takt.hpp>

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Knows nothing of Takt: opens a plug-in that times regions, and closes it, again and again. libtakt came with the
-// plug-in and
-// has to stay: threads that recorded in it still have to end.
+// Does not use Takt itself: repeatedly opens and closes a plug-in that times regions. libtakt was loaded by the plug-in
+// and must stay loaded until the threads that recorded in it have ended.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -35,7 +34,7 @@ Function* function(void* plugin, const char* name) {
   return reinterpret_cast<Function*>(dlsym(plugin, name));
 }
 
-/// One visit of the plug-in, by this thread and by one that outlives it.
+/// Calls the plug-in once from this thread and once from a thread that outlives it.
 bool visit() {
   void* const plugin = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
   if (plugin == nullptr) { return check(false, dlerror()); }

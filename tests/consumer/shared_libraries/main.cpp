@@ -31,7 +31,7 @@ void step() {
 
 }  // namespace
 
-// Every library's regions are in one tree, under the program's Batch, each path once.
+// The regions of all libraries are in one tree, under the program's Batch, with each path once.
 int main() {
   step();
   step();

@@ -13,7 +13,7 @@ extern "C" __attribute__((visibility("default"))) void PART_FUNCTION() {
   { takt::Scope again(Shared); }
 }
 
-/// How often it has been called in this process.
+/// Returns how often it was called in this process.
 extern "C" __attribute__((visibility("default"))) unsigned long long COUNT_FUNCTION() {
   unsigned long long calls = 0;
   for (const takt::PathStats& path : takt::snapshot().paths) {

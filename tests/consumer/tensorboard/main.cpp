@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-/// Whether there is a file below a directory.
+/// Returns true if the directory contains a file at any depth.
 bool has_file(const char* directory) {
   for (const auto& each : std::filesystem::recursive_directory_iterator(directory)) {
     if (each.is_regular_file()) { return true; }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The program that docs/tensorboard.md begins with.
+// The first program in docs/tensorboard.md.
 // [snippet: train]
 #include <takt/exporters/tensorboard.hpp>
 #include <takt/takt.hpp>

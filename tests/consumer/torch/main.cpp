@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// One operator of libtorch as a region.
+// Times one operator of libtorch as a region.
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
 

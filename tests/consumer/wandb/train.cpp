@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The program that docs/wandb.md begins with.
+// The first program in docs/wandb.md.
 // [snippet: train]
 #include <takt/exporters/wandb.hpp>
 #include <takt/takt.hpp>

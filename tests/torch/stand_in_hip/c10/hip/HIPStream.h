@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What Takt uses of libtorch's header of this name, for a machine without HIP.
+// The part of libtorch's header of this name that Takt uses, for a machine without HIP.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A libtorch that is built for CUDA has this header, and others have not.
+// Only a libtorch built for CUDA has this header.
 #pragma once
