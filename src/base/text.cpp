@@ -39,9 +39,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) noexcept {
 }  // namespace
 
 std::string_view nearest(std::string_view word, const std::string_view* known, std::size_t count) noexcept {
-  return *std::min_element(known, known + count, [word](std::string_view a, std::string_view b) {
-    return edit_distance(word, a) < edit_distance(word, b);
-  });
+  if (count == 0) { return {}; }
+  const std::string_view found = *std::min_element(
+      known, known + count,
+      [word](std::string_view a, std::string_view b) { return edit_distance(word, a) < edit_distance(word, b); });
+  return edit_distance(word, found) <= std::max<std::size_t>(word.size() / 3, 1) ? found : std::string_view();
 }
 
 namespace {

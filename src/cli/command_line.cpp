@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/destinations.hpp"
 #include "cli/shell.hpp"
+#include "report/console.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,7 +14,6 @@
 #include <cstdio>
 #include <limits>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +40,7 @@ OptionText option_text(const CLI::Option& option) {
   if (text.value.find('|') != std::string::npos) { text.choices = CLI::detail::split(text.value, '|'); }
   text.help = option.get_description();
   text.repeats = option.get_items_expected_max() > 1;
+  text.required = option.get_required();
   return text;
 }
 
@@ -76,7 +77,8 @@ void describe_hidden(CLI::App& app, Call& call) {
       return 0;
     };
   });
-  CLI::App* const completion = app.add_subcommand("completion", "Print the completion script of a shell")->group("");
+  CLI::App* const completion =
+      app.add_subcommand("completion", "Print the completion script of a shell: bash, zsh or fish");
   completion->add_option("SHELL", call.shell, "bash: source <(takt completion bash)")
       ->required()
       ->type_name("bash|zsh|fish")
@@ -99,8 +101,8 @@ bool report_nearest(const CLI::App& app, std::string_view word) {
   }
   if (word.substr(0, 1) == "-" || std::find(known.begin(), known.end(), word) != known.end()) { return false; }
   const std::string_view nearest = detail::nearest(word, known.data(), known.size());
-  detail::print(stderr, "takt: unknown command '{}'. Nearest: {}. Commands:{}\n",
-                detail::fit(detail::printable(word), 60), nearest, list);
+  detail::print(stderr, "takt: unknown command '{}'{}. Commands:{}\n", detail::fit(detail::printable(word), 60),
+                nearest.empty() ? "" : detail::format("; did you mean {}?", nearest), list);
   return true;
 }
 
@@ -124,16 +126,17 @@ CommandWords name_new_side(const CommandWords& words, const CommandText& diff) {
 }
 
 /// Prints the requested help, or the error in the arguments. Returns the exit status.
-int report_usage(const CLI::App& app, const CLI::ParseError& error, const CommandText* command) {
+int report_usage(const CommandTree& tree, const CLI::ParseError& error, const CommandText* command) {
   if (error.get_exit_code() != 0) {  // the text repeats the arguments
     detail::print(stderr, "takt: {}\nRun takt help{} for usage\n", detail::printable_lines(error.what()),
                   command == nullptr ? "" : " " + command->name);
     return kUsage;
   }
-  std::ostringstream out;
-  std::ostringstream err;
-  app.exit(error, out, err);
-  detail::print(stdout, "{}", detail::printable_lines(out.str()));
+  if (error.get_name() == "CallForHelp") {
+    std::fputs((command == nullptr ? short_help(tree) : help_text(*command)).c_str(), stdout);
+  } else {
+    detail::print(stdout, "takt {}\n", detail::version_text());
+  }
   return 0;
 }
 
@@ -171,7 +174,7 @@ int run_command_line(std::vector<std::string> words) {
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return report_nearest(app, first) ? kUsage : report_usage(app, error, find_command(tree, first));
+    return report_nearest(app, first) ? kUsage : report_usage(tree, error, find_command(tree, first));
   }
   const int status = call.command();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
@@ -217,6 +220,17 @@ void add_drawn(CLI::App* command, ConsoleOptions& drawn) {
       ->check(CLI::Range(40, 1000).description(""));
 }
 
+/// Explains --columns.
+std::string columns_help() {
+  std::string names;
+  for (std::string each : detail::table_columns()) {
+    std::replace(each.begin(), each.end(), ' ', '_');
+    names += (names.empty() ? "" : ", ") + each;
+  }
+  return "Columns of the table, separated by commas: " + names +
+         "; of a job: n, mean, stdev, min, min_rank, max, rank, imbalance, share";
+}
+
 void describe_report(CLI::App& app, Call& call) {
   CLI::App* const report = app.add_subcommand("report", "Print the table of a run, and which rank the others wait for");
   report->footer(kUsualStatus);
@@ -229,6 +243,7 @@ void describe_report(CLI::App& app, Call& call) {
   forms->add_option("--html", call.which.file, "Write the page of the run, for a browser, to this file")
       ->type_name("FILE");
   forms->require_option(0, 1);
+  report->add_option("--columns", call.which.columns, columns_help())->type_name("NAMES");
   CLI::Option* const one = add_rank(report, call.which.rank, "Only the table of this rank");
   report->add_flag("--per-rank", call.which.per_rank, "Also the table of each rank")->excludes(one);
   add_drawn(report, call.which.drawn);

@@ -111,9 +111,8 @@ std::string region_path(const std::string& wanted, const std::set<std::string>& 
                                detail::printable(detail::join(found, ", "))));
   }
   const std::vector<std::string_view> known(paths.begin(), paths.end());
-  const std::string nearest =
-      known.empty() ? "" : "; nearest: " + detail::printable(detail::nearest(wanted, known.data(), known.size()));
-  throw Error(detail::format("no region {}{}", shown, nearest));
+  const std::string nearest = detail::printable(detail::nearest(wanted, known.data(), known.size()));
+  throw Error(detail::format("no region {}{}", shown, nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
 /// REQUIRES: one of the words of --on, or an empty text.

@@ -298,6 +298,8 @@ void RankReader::show(const Consumer& take) {
   }
   rank_.rows += snapshot.rows.size();
   rank_.metrics += snapshot.metrics.size();
+  epochs_.add(snapshot.metrics);
+  epochs_.fill(snapshot);
   if (take) { take(snapshot); }
   snapshot.rows.clear();
   snapshot.metrics.clear();

@@ -5,6 +5,7 @@
 #include "cli/run_directory.hpp"
 #include "journal/journal_reader.hpp"
 #include "ranks/rank_steps.hpp"
+#include "report/epochs.hpp"
 
 #include <takt/snapshot.hpp>
 
@@ -134,6 +135,7 @@ class RankReader {
   std::shared_ptr<const detail::ReadableDirectory> files_;
   detail::JournalReader reader_;
   std::vector<std::uint64_t> rows_;  // by series
+  detail::EpochTable epochs_;
 };
 
 }  // namespace cli

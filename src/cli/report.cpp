@@ -16,12 +16,15 @@
 #include "measure/trial_rate.hpp"
 #include "page/run_page.hpp"
 #include "ranks/rank_steps.hpp"
+#include "report/console.hpp"
 #include "report/csv.hpp"
+#include "report/job_report.hpp"
 #include "report/text_table.hpp"
 
 #include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <limits>
@@ -49,6 +52,23 @@ class StepPrinter {
  private:
   bool has_head_ = false;
 };
+
+/// \throws takt::Error if no table has a column of one of these names.
+void check_columns(const std::string& columns) {
+  std::vector<std::string> known = detail::table_columns();
+  for (const std::string& each : detail::job_columns()) {
+    if (std::find(known.begin(), known.end(), each) == known.end()) { known.push_back(each); }
+  }
+  for (const std::string& name : detail::names_in(columns)) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) { continue; }
+    std::string list;
+    for (std::string each : known) {
+      std::replace(each.begin(), each.end(), ' ', '_');
+      list += " " + each;
+    }
+    throw Error("no column " + detail::printable(name) + "; columns:" + list);
+  }
+}
 
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
@@ -101,6 +121,7 @@ void print_steps(RunReader& reader, const ReportOptions& options) {
 }  // namespace
 
 int report(const std::vector<std::string>& runs, const ReportOptions& options) {
+  check_columns(options.columns);
   const std::vector<RankDirectory> directories = rank_directories(runs);
   RunReader reader(directories);
   if (options.rank >= 0) { reader.keep_rank(options.rank); }

@@ -27,6 +27,33 @@ const CommandText* find_command(const CommandTree& tree, const std::string& name
   return found == tree.commands.end() ? nullptr : &*found;
 }
 
+namespace {
+
+constexpr std::size_t kHelpWidth = 100;
+constexpr std::size_t kHelpColumn = 26;  // of the explanation of an option
+
+/// Returns the lines of a text, broken at kHelpWidth, with spaces in front of each.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    for (const std::string& line : detail::wrap(text.substr(at, end - at), kHelpWidth - indent)) {
+      out += std::string(indent, ' ') + line + "\n";
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string item_text(const std::string& name, const std::string& help) {
+  std::string text = wrapped(help, kHelpColumn);
+  const std::string head = "  " + name;
+  if (head.size() + 1 < kHelpColumn && text.size() > kHelpColumn) { return head + text.substr(head.size()); }
+  return head + "\n" + text;
+}
+
+}  // namespace
+
 std::string short_help(const CommandTree& tree) {
   std::size_t width = 0;
   for (const CommandText& each : tree.commands) { width = std::max(width, each.name.size()); }
@@ -34,9 +61,29 @@ std::string short_help(const CommandTree& tree) {
   for (const CommandText& each : tree.commands) {
     text += detail::format("  {} {:<{}}  {}\n", tree.program.name, each.name, width, each.help);
   }
-  return text + "\nRUN is the directory of a run; default: the latest run in takt-runs.\n" +
-         detail::format("{0} help COMMAND shows the options of a command, {0} --help those of takt.\n",
-                        tree.program.name);
+  text += detail::format("\n{0} help COMMAND shows the options of a command, {0} --version the version.\n",
+                         tree.program.name);
+  return text + wrapped(tree.program.notes, 0);
+}
+
+std::string help_text(const CommandText& command) {
+  std::string usage = "Usage: takt " + command.name + " [OPTIONS]";
+  std::string arguments;
+  std::string options;
+  for (const OptionText& each : command.options) {
+    const std::string value = each.value.empty() ? "" : " " + each.value;
+    if (each.is_argument) {
+      const std::string name = each.names.front() + (each.repeats ? "..." : "");
+      usage += " " + (each.required ? name : "[" + name + "]");
+      arguments += item_text(each.names.front(), each.help);
+      continue;
+    }
+    std::string names;
+    for (const std::string& name : each.names) { names += (names.empty() ? "" : ", ") + name; }
+    options += item_text(names + value, each.help);
+  }
+  std::string text = wrapped(command.help, 0) + "\n" + usage + "\n\n" + arguments;
+  return text + (arguments.empty() ? "" : "\n") + "Options:\n" + options + "\n" + wrapped(command.notes, 0);
 }
 
 namespace {

@@ -19,6 +19,7 @@ struct OptionText {
   std::string help;
   bool is_argument = false;
   bool repeats = false;
+  bool required = false;
 };
 
 struct CommandText {
@@ -36,8 +37,11 @@ struct CommandTree {
 /// Returns the command of this name, or nullptr. Any thread.
 const CommandText* find_command(const CommandTree& tree, const std::string& name) noexcept;
 
-/// Returns the output of `takt` without arguments: a line for each command.
+/// Returns the output of `takt` without arguments, and of `takt --help`: a line for each command.
 std::string short_help(const CommandTree& tree);
+
+/// Returns the output of `takt COMMAND --help`, in lines of at most 100 columns.
+std::string help_text(const CommandText& command);
 
 /// Possible completions of a word.
 struct Completions {

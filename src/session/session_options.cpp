@@ -157,7 +157,8 @@ void report_unknown_variables() {
   const std::size_t shown = std::min(unknown.size(), kMaxUnknownShown);
   for (std::size_t index = 0; index < shown; ++index) {
     line.append(index == 0 ? "" : ", ").append(unknown[index]);
-    line.append(" (nearest: ").append(nearest(unknown[index], known.data(), known.size())).append(")");
+    const std::string_view near = nearest(unknown[index], known.data(), known.size());
+    if (!near.empty()) { line.append(" (did you mean ").append(near).append("?)"); }
   }
   if (shown < unknown.size()) { line += " and " + std::to_string(unknown.size() - shown) + " more"; }
   line += "; known:";
