@@ -111,7 +111,7 @@ class TAKT_EXPORT Session {
   Session& operator=(const Session&) = delete;
 
   /// Adds an exporter, by value or by unique_ptr. It gets the totals of the whole run, and the rows and metrics that
-  /// were not yet collected; these are complete if it is added within one period of the start. Waits for its begin(),
+  /// were not yet collected; these are complete if it is added within one period of the start. Waits for its start(),
   /// at most one second. Any thread.
   /// \throws takt::Error for a nullptr, or after close().
   void add(std::unique_ptr<Exporter> exporter);

@@ -217,7 +217,7 @@ struct Collector::EventSpans : EventVisitor {
     if (span.key != 0) {
       collector.add_span(thread, span.key, span.begin_ns, ns);
     } else {
-      ++collector.lost_spans_;  // its begin was dropped at a full outbox
+      ++collector.lost_spans_;  // its start was dropped at a full outbox
     }
     return true;
   }

@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// An excluded region encodes its key and the listeners that saw its begin, above the flags.
+// An excluded region encodes its key and the listeners that saw its start, above the flags.
 constexpr unsigned kReportedShift = 3;
 constexpr unsigned kKeyShift = kReportedShift + 8;  // there are 8 listeners
 static_assert(sizeof(KeyIndex) * 8 + kKeyShift <= sizeof(Region) * 8, "all of it fits");

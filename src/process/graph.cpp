@@ -109,7 +109,7 @@ void GraphState::release(Mark mark) noexcept {
 }
 
 void GraphState::drop() noexcept {
-  // Acquire and release pair with each other: the last user sees the results of all others.
+  // Pairs with itself: the last user sees the results of all others.
   if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
   // Keeps the events if a replay may still run: it would write into events that another region uses by then.
   if (finished_.load(std::memory_order_relaxed) == launches_.load(std::memory_order_relaxed)) { forget_events(); }

@@ -46,7 +46,7 @@ Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcep
 }
 
 KeyIndex key_of(Region region) noexcept {
-  return started_key(event_at(region));  // a begin event stays in place while its region is open
+  return started_key(event_at(region));  // a start event stays in place while its region is open
 }
 
 /// Returns false if the region is known not to be open.
@@ -267,7 +267,7 @@ bool note_amount_of(Region region, Event started, Amount what, std::int64_t amou
 }
 
 Region end_innermost(const Key& key) noexcept {
-  if (is_excluded()) { return 0; }  // its begin was not recorded
+  if (is_excluded()) { return 0; }  // its start was not recorded
   // Not admitted(): open regions end even while recording is disabled. Acquire: pairs with start_process().
   const bool off = (mode().load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
   Recorder* recorder = off ? nullptr : this_recorder();

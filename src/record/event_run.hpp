@@ -26,7 +26,7 @@ constexpr Event skipped_event(KeyIndex key) noexcept { return Event{key} << kCod
 
 /// Returns true for begin and end events.
 constexpr bool has_time(Event event) noexcept { return (event & kCodeMask) < kFirstTimelessCode; }
-/// Returns the key of a begin event; kNoKey for other events.
+/// Returns the key of a start event; kNoKey for other events.
 constexpr KeyIndex started_key(Event event) noexcept {
   const Event code = event & kCodeMask;
   return code >= kBeginCode && has_time(event) ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
@@ -49,7 +49,7 @@ struct EventRun {
 };
 
 /// Callbacks of visit_events(). A visitor hides the functions it needs; each returns false to stop. `place` is the
-/// event's index in its arena; a region's `id` is the place of its begin.
+/// event's index in its arena; a region's `id` is the place of its start.
 struct EventVisitor {
   bool begin(std::uint64_t /*place*/, Event /*event*/, std::uint64_t /*key*/) noexcept { return true; }
   bool end(std::uint64_t /*place*/, Event /*event*/, std::uint32_t /*id*/) noexcept { return true; }
@@ -58,7 +58,7 @@ struct EventVisitor {
   }
   bool skipped(std::uint64_t /*place*/, std::uint64_t /*key*/) noexcept { return true; }
   static constexpr bool kTakesLeaves = false;  ///< true: call leaf()
-  /// Handles a begin directly followed by its end. `key` is out of range if the first event is no begin. Returning
+  /// Handles a start directly followed by its end. `key` is out of range if the first event is no begin. Returning
   /// false passes both events to the other functions.
   bool leaf(std::uint64_t /*place*/, Event /*begin*/, Event /*end*/, std::uint64_t /*key*/) noexcept { return false; }
 };

@@ -43,7 +43,7 @@ class Fold {
   /// Folds events with timestamps of a clock that is no longer trusted: regions that begin here are not timed.
   void add_untrusted(const EventRun& run) noexcept;
   /// Returns the place in `run` at which a region ended by another thread ends: after all events with earlier
-  /// timestamps, and after its own begin if both have the same timestamp. Placed before its begin, it would stay open
+  /// timestamps, and after its own begin if both have the same timestamp. Placed before its start, it would stay open
   /// forever.
   std::uint32_t place_of_end(const EventRun& run, const Notices::Notice& end) const noexcept;
 

@@ -83,10 +83,5 @@ class MetricNames {
 };
 MetricNames& metric_names() noexcept;
 
-/// Metrics that the end of an Epoch logs: steps in it, items a second, and its duration in s, in this order.
-inline constexpr const char* kEpochSteps = "epoch/steps";
-inline constexpr const char* kEpochRate = "epoch/samples_per_s";
-inline constexpr const char* kEpochTime = "epoch/time_s";
-
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/recorder.hpp"
 
+#include "base/epoch_names.hpp"
+
 #include <takt/key.hpp>
 
 #include <algorithm>
@@ -241,7 +243,7 @@ Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
   return next;
 }
 
-/// Returns the key of an open region, from its begin.
+/// Returns the key of an open region, from its start.
 KeyIndex Recorder::key_of(std::uint32_t id) const noexcept { return started_key(arena_.event[id]); }
 
 Region Recorder::innermost(KeyIndex key, bool tolerant) noexcept {

@@ -109,7 +109,7 @@ class Recorder {
   /// Returns true if `region`, begun on this thread, is so recent that it must be open. Avoids a fold, which the end
   /// does anyway.
   bool has_just_started(Region region) noexcept;
-  /// Records a begin and an end like a Scope, to measure their cost.
+  /// Records a start and an end like a Scope, to measure their cost.
   void plain_pair(KeyIndex key) noexcept;
   void amount(Region region, Amount what, std::int64_t amount) noexcept;
   void skip(KeyIndex key) noexcept;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/epochs.hpp"
 
+#include "base/epoch_names.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "record/names.hpp"
 #include "report/csv.hpp"
 
 #include <set>

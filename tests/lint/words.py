@@ -1,27 +1,38 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether pages and comments use the words of docs/glossary.md, and not those that these replace.
+"""Checks that pages, comments and names of tests use plain standard words, and that no comment begins like a fragment.
 
-Code is left out: `such` and blocks in pages, and all but comments in sources. So are pages that stay as they were written: decisions
-and the changelog."""
+Skips code: `such` and blocks in pages, and everything but comments and names of tests in sources. Also skips decisions, which stay as
+they were written."""
 
 import re
 import tree
 
-# What is not written any more, and what is written in its place. docs/glossary.md shows the same.
+# Words that are not used, and what to write instead.
 RETIRED = {
-    r"mishaps?": "loss",
-    r"damages?": "loss",
-    r"gaps?": "loss, or pause",
-    r"glanc(?:es?|ed|ing)": "read, or look",
+    r"folders?": "directory",
+    r"told|untold": "reported, recorded or logged; distinguished",
+    r"mishaps?|mistakes? of (?:a|the) (?:user|program)": "misuse, or error",
+    r"glanc(?:es?|ed|ing)|takes? a look|looks? at it": "check, poll or read",
+    r"books": "stats, or totals",
+    r"diver(?:t|ts|ted)": "excluded",
+    r"remarks?": "warning, or note",
+    r"patience": "timeout",
+    r"abstentions?": "skipped rule",
+    r"takers?": "consumer",
+    r"whoever|nobody knows": "the caller, or unknown",
+    r"rooms? (?:for|in|of|is)|no room|finds? room": "space, or capacity",
+    r"(?:stands?|lies) (?:in|on|at|behind|below|beside|there)": "is",
+    r"beside each other": "side by side",
+    r"the begin of|its begin|a begin": "start",
+    r"gone on with|goes on with": "continued",
+    r"anew": "again",
+    r"mended": "fixed",
     r"hush(?:es|ed|ing)?": "silence",
     r"timelines?": "time line",
-    r"step rows?|step records?": "row",
-    r"gone on with": "continued",
-    r"anew": "again",
     r"as ever": "as before, or as always",
     r"in vain": "without a result",
-    r"by (?:the|their|its) (?:\w+(?:'s|s') )?leave": "where … allows it",
+    r"by (?:the|their|its) (?:\w+(?:'s|s') )?leave": "if … allows it",
 }
 WORD = re.compile("|".join(rf"(?P<w{number}>(?<![\w/.-]){word}(?![\w]))" for number, word in enumerate(RETIRED)), re.IGNORECASE)
 USE = list(RETIRED.values())
@@ -30,8 +41,10 @@ COMMENTS = {".hpp": r"//[^\n]*|/\*.*?\*/", ".cpp": r"//[^\n]*|/\*.*?\*/", ".cu":
 TEXTS = r'"(?:\\.|[^"\\\n])*"|'  # in which no comment begins
 CODE_IN_PAGE = re.compile(r"^```.*?^```|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 CODE_IN_COMMENT = re.compile(r"`[^`\n]*`|\\param \w+")
-KEPT = ("docs/decisions/", "CHANGELOG.md")
-ITSELF = ("docs/glossary.md", "tests/lint/words.py")
+KEPT = ("docs/decisions/",)
+ITSELF = ("tests/lint/words.py",)
+FRAGMENT = re.compile(r"^\s*(?://[/<!]*|#|/\*\*?|\"\"\")\s*(?:Of|What|Whether|Where|How|Who|That)\b")
+TEST_NAME = re.compile(r'\b(?:TEST_CASE\w*|SECTION)\((?:\w+, )?"((?:\\.|[^"\\\n])*)"')
 
 
 def blank(text):
@@ -43,7 +56,13 @@ def comments_of(path, text):
     suffix = path[path.rindex("."):]
     texts = '"""|' if suffix == ".py" else ""
     pattern = re.compile(f"(?P<comment>{COMMENTS[suffix]})|{TEXTS}{texts}" + r"[^\n]", re.DOTALL)
-    return pattern.sub(lambda match: CODE_IN_COMMENT.sub("", match["comment"]) if match["comment"] else " ", text)
+    kept = pattern.sub(lambda match: CODE_IN_COMMENT.sub("", match["comment"]) if match["comment"] else " ", text)
+    if suffix != ".cpp":
+        return kept
+    lines = kept.split("\n")
+    for number, line in enumerate(text.split("\n")):
+        lines[number] += " ".join(TEST_NAME.findall(line))
+    return "\n".join(lines)
 
 
 def prose():
@@ -60,6 +79,8 @@ def prose():
 
 def problems_of(path, text):
     for number, line in enumerate(text.splitlines(), 1):
+        if not path.endswith(".md") and FRAGMENT.search(line):
+            yield f"{path}:{number}: begins like a fragment: \"{line.strip()[:60]}\"; a comment is a sentence, or begins with a noun or a verb"
         for found in WORD.finditer(line):
             yield f"{path}:{number}: \"{found.group()}\"; the word is: {USE[int(found.lastgroup[1:])]}"
 
