@@ -83,6 +83,7 @@ void describe_hidden(CLI::App& app, Call& call) {
       ->required()
       ->type_name("bash|zsh|fish")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  completion->footer("Exit status: 0 success, 2 wrong usage.");
   completion->callback([&call] {
     call.command = [&call] {
       detail::print(stdout, "{}", completion_script(call.shell));

@@ -55,15 +55,15 @@ std::string item_text(const std::string& name, const std::string& help) {
 }  // namespace
 
 std::string short_help(const CommandTree& tree) {
+  std::string text = tree.program.help + "\n\nUsage: takt COMMAND [OPTIONS] [RUN...]\n\nCommands:\n";
   std::size_t width = 0;
   for (const CommandText& each : tree.commands) { width = std::max(width, each.name.size()); }
-  std::string text = tree.program.help + "\n\n";
   for (const CommandText& each : tree.commands) {
-    text += detail::format("  {} {:<{}}  {}\n", tree.program.name, each.name, width, each.help);
+    text += detail::format("  {:<{}}  {}\n", each.name, width, each.help);
   }
-  text += detail::format("\n{0} help COMMAND shows the options of a command, {0} --version the version.\n",
-                         tree.program.name);
-  return text + wrapped(tree.program.notes, 0);
+  return text + "\nRUN is the directory of a run; default: the latest run in takt-runs.\n" +
+         "takt help COMMAND shows the options of a command, takt --version the version.\n" +
+         wrapped(tree.program.notes, 0);
 }
 
 std::string help_text(const CommandText& command) {

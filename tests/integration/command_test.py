@@ -9,6 +9,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -389,13 +390,34 @@ class Command(rig.Case):
             self.assertEqual(self.takt(*words).stderr, "")
 
     def test_the_help_of_a_command_is_the_same_both_ways_and_lists_exit_statuses(self):
-        commands = [line.split()[1] for line in self.takt(status=2).stderr.splitlines() if line.startswith("  takt ")]
+        commands = re.findall(r"^  ([a-z-]+) ", self.takt(status=2).stderr.partition("Commands:")[2], re.MULTILINE)
         self.assertIn("report", commands)
+        self.assertIn("completion", commands)
         for command in set(commands) - {"help"}:
             helped = self.takt("help", command).stdout
             self.assertEqual(helped, self.takt(command, "--help").stdout)
             self.assertIn("Exit status: 0 ", helped)
         self.assertEqual(self.takt("help").stdout, self.takt("--help").stdout)
+
+    def test_help_fits_one_screen_of_100_columns(self):
+        whole = self.takt("--help").stdout
+        self.assertTrue(whole.startswith("Inspect, compare and upload runs recorded with Takt.\n"))
+        self.assertLessEqual(len(whole.splitlines()), 24)
+        for command in ("", "report", "sync", "diff", "completion"):
+            lines = self.takt("help", *command.split()).stdout.splitlines()
+            self.assertLessEqual(max(map(len, lines)), 100)
+            for leftover in ("REQUIRED", "Excludes:", "RUN RUN"):
+                self.assertNotIn(leftover, "\n".join(lines))
+
+    def test_wrong_words_get_a_near_one_only(self):
+        self.assertIn("did you mean report?", self.takt("reprot", status=2).stderr)
+        self.assertNotIn("did you mean", self.takt("nonsense", status=2).stderr)
+
+    def test_columns_are_chosen_and_unknown_ones_listed(self):
+        self.run_program("stage", 0)
+        self.assertRegex(self.takt("report", "--columns", "stdev,n,min", self.runs).stdout, r"(?m)^region +stdev +n +min$")
+        wrong = self.takt("report", "--columns", "n,variance", self.runs, status=1).stderr
+        self.assertIn("no column variance; columns: n total mean stdev min", wrong)
 
     def test_color_and_width_follow_the_options_and_pipes_get_neither(self):
         for run in range(4):

@@ -39,14 +39,14 @@ class Completion(unittest.TestCase):
 
     def test_every_command_and_option_of_the_help_is_completed(self):
         commands, _ = self.words("")
-        helped = re.findall(r"^  ([a-z-]+) ", self.takt("--help").partition("Subcommands:")[2], re.MULTILINE)
+        helped = re.findall(r"^  ([a-z-]+) ", self.takt("--help").partition("Commands:")[2], re.MULTILINE)
         self.assertEqual(commands, helped)
         self.assertIn("report", commands)
         for command in commands:
             if command == "help":  # whose options are those of takt itself
                 continue
             with self.subTest(command):
-                options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", self.takt(command, "--help"), re.MULTILINE))
+                options = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", self.takt(command, "--help"), re.MULTILINE))
                 self.assertEqual({each for each in self.words(command, "-")[0] if each.startswith("--")}, options)
 
     def test_given_options_are_not_offered_again_and_values_are(self):

@@ -871,8 +871,33 @@ TEST_CASE("an empty run has a report") {
   CHECK(cells_of(row_of(text, "run")) == Cells{"run", "0 ns"});
 }
 
+TEST_CASE("columns that are named are shown in that order at any width, and unknown ones are left out") {
+  takt::TableForm form;
+  form.width = 40;
+  form.columns = "stdev,variance,min,n";
+  const std::string text = takt::format_table(sample_snapshot(), form);
+  CHECK(cells_of(row_of(text, "region")) == Cells{"region", "stdev", "min", "n"});
+  form.columns = "variance";
+  CHECK(takt::format_table(sample_snapshot(), form) == takt::format_table(sample_snapshot(), {40, false}));
+}
+
+TEST_CASE("the form says how many findings are printed") {
+  Snapshot snapshot = sample_snapshot();
+  for (const char* sentence : {"first", "second", "third", "fourth", "fifth"}) {
+    takt::Finding finding;
+    finding.sentence = std::string("the ") + sentence + " finding";
+    snapshot.findings.push_back(finding);
+  }
+  const std::string three = takt::format_table(snapshot, {100, false});
+  CHECK(contains(three, "the third finding\n2 more findings: takt report\n"));
+  CHECK_FALSE(contains(three, "the fourth"));
+  takt::TableForm all;
+  all.findings = 100;
+  CHECK(contains(takt::format_table(snapshot, all), "the fourth finding\nthe fifth finding\n\n"));
+}
+
 TEST_CASE("colour changes only the style") {
-  std::string colored = takt::format_table(sample_snapshot(), 100, true);
+  std::string colored = takt::format_table(sample_snapshot(), {100, true});
   CHECK(contains(colored, "\x1b[1mTakt: digits"));
   CHECK(contains(colored, "\x1b[2m"));
   for (const std::string code : {"\x1b[1m", "\x1b[2m", "\x1b[0m"}) {

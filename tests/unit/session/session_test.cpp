@@ -280,6 +280,56 @@ TEST_CASE("Session: a metric has the step of the open Batch, else of the last en
   CHECK(step_of("explicit") == -3);
 }
 
+TEST_CASE("Session: the end of an Epoch logs its steps, rate and time, and the snapshot lists it") {
+  Session session("epochs", by_hand());
+  const MemoryExporter memory;
+  session.add(memory);
+  std::thread([&session] {
+    for (int number = 0; number < 2; ++number) {
+      const Scope epoch(takt::Epoch);
+      for (int step = 0; step < 3 + number; ++step) {
+        Scope batch(takt::Batch);
+        batch.items(10);
+      }
+      session.metric("loss", 2 - number);
+    }
+    const Scope empty(takt::Epoch);
+  }).join();
+  session.poll();
+  const auto steps = metrics_of(memory, "epoch/steps");
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].value == 3);
+  CHECK(steps[1].value == 4);
+  CHECK(steps[1].step == 6);
+  REQUIRE(metrics_of(memory, "epoch/time_s").size() == 3);
+  const Snapshot snapshot = session.snapshot();
+  REQUIRE(snapshot.epochs.size() == 3);
+  const takt::EpochStats& second = snapshot.epochs[1];
+  CHECK(second.steps == 4);
+  CHECK(second.last_step == 6);
+  REQUIRE(second.samples_per_s);
+  CHECK(*second.samples_per_s == Approx(40 / second.seconds));
+  CHECK(second.metrics == std::map<std::string, double>{{"loss", 1}});
+  CHECK_FALSE(snapshot.epochs[2].steps);
+  const std::uint32_t path = find_path(snapshot, "Epoch");
+  REQUIRE(path != takt_test::kNowhere);
+  double sum = 0;
+  for (const takt::EpochStats& each : snapshot.epochs) { sum += each.seconds; }
+  CHECK(1e9 * sum == Approx(static_cast<double>(snapshot.paths[path].host.total_ns())).margin(3));
+}
+
+TEST_CASE("Session: an Epoch that ends on another thread logs nothing") {
+  Session session("moved_epoch", by_hand());
+  const MemoryExporter memory;
+  session.add(memory);
+  auto timer = takt::Timer<takt::CpuBackend>::joined();
+  takt::Handle epoch = timer.start(takt::Epoch);
+  std::thread([&] { timer.end(epoch); }).join();
+  session.poll();
+  CHECK(metrics_of(memory, "epoch/time_s").empty());
+  CHECK(session.snapshot().epochs.empty());
+}
+
 TEST_CASE("Session: a metric before the first Batch has the step that was set for it") {
   Session session("metric_set", by_hand());
   const MemoryExporter memory;
