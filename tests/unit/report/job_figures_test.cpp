@@ -107,7 +107,7 @@ TEST_CASE("Job figures: paths are in rank 0's order as whole trees, with those o
 }
 
 TEST_CASE("Job figures: the table of rank 0 is that of the job and names missing ranks") {
-  const std::string text = takt::detail::format_job(takt::detail::report_of_job(reduced()), 200, false);
+  const std::string text = takt::detail::format_job(takt::detail::report_of_job(reduced()), {200, false});
   INFO(text);
   CHECK(line_mentions(text, {"net", "net-1", "3", "10.0 s"}));
   CHECK(line_mentions(text, {"Extra", "1 of 3"}));
