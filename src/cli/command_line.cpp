@@ -229,7 +229,7 @@ std::string columns_help() {
     names += (names.empty() ? "" : ", ") + each;
   }
   return "Columns of the table, separated by commas: " + names +
-         "; of a job: n, mean, stdev, min, min_rank, max, rank, imbalance, share";
+         "; of a job: n, mean, stdev, min, min_rank, max, rank, imbalance, share, on_ranks";
 }
 
 void describe_report(CLI::App& app, Call& call) {
