@@ -29,7 +29,7 @@ using Lines = std::vector<std::string>;
 /// The list of all variables, as shown for an unknown one.
 const std::string kKnown =
     "TAKT_CLOCK TAKT_CONNECT_MS TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_RECORDS TAKT_HTML "
-    "TAKT_JOURNAL TAKT_JOURNAL_MB TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_PROFILER_RANK TAKT_RANK "
+    "TAKT_JOURNAL TAKT_JOURNAL_MB TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_PROFILER_RANK TAKT_PROGRESS TAKT_RANK "
     "TAKT_RANKS TAKT_RUN_ID TAKT_SAMPLE_MS TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS "
     "TAKT_TRIALS TAKT_TRIALS_GO_ON TAKT_TRIALS_SECONDS TAKT_TRIALS_STEPS TAKT_UNCAUGHT TAKT_WARMUP TAKT_WORLD_SIZE";
 
@@ -38,6 +38,7 @@ std::string spell(const SessionOptions& o) {
   const std::vector<long long> numbers = {o.files,
                                           o.table,
                                           o.trace,
+                                          o.progress,
                                           o.html,
                                           static_cast<long long>(o.trace_events),
                                           o.exit_timeout.count(),
@@ -103,6 +104,7 @@ TEST_CASE("each variable sets only its corresponding option") {
       {"TAKT_TRACE", "1", [](SessionOptions& o) { o.trace = true; }},
       {"TAKT_TRACE_EVENTS", "7", [](SessionOptions& o) { o.trace_events = 7; }},
       {"TAKT_EXIT_MS", "0", [](SessionOptions& o) { o.exit_timeout = std::chrono::milliseconds(0); }},
+      {"TAKT_PROGRESS", "1", [](SessionOptions& o) { o.progress = true; }},
       {"TAKT_PERIOD_MS", "10", [](SessionOptions& o) { o.period = std::chrono::milliseconds(10); }},
       {"TAKT_WARMUP", "0", [](SessionOptions& o) { o.warmup = 0; }},
       {"TAKT_MEMORY_MB", "64", [](SessionOptions& o) { o.memory_bytes = 64U << 20U; }},

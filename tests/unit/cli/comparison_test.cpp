@@ -312,7 +312,7 @@ TEST_CASE("Comparison: regions equal to the step are named instead of listed in 
     }
   }
   const std::string text = takt::cli::diff_text(comparison_compared(sides), "", Page(200, false));
-  CHECK(contains(text, "as the step says the same: Epoch, Epoch/Batch\n"));
+  CHECK(contains(text, "as they changed like the step: Epoch, Epoch/Batch\n"));
   CHECK_FALSE(contains(text, "\nEpoch p25"));
   CHECK(contains(text, "\nEpochs p25"));
 }

@@ -61,7 +61,7 @@ TEST_CASE("Job of directories: waits for a rank that has not ended") {
   const JobOfDirectories found = read(directories);
   CHECK(found.job == nullptr);
   CHECK(found.waits);
-  CHECK(mentions(found.warning, {"ranks 2"}));
+  CHECK(mentions(found.warning, {"ranks: 2"}));
 }
 
 TEST_CASE("Job of directories: reports a job only if it has more ranks than reported before") {

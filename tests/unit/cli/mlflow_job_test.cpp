@@ -169,7 +169,7 @@ TEST_CASE("MLflow over ranks: waits for a rank that still runs", "[timed]") {
   FakeMlflow server;
   const MlflowDelivered first = mlflow_job_sync(directories, server);
   CHECK(first.outcome == Outcome::so_far);
-  CHECK(contains(first.warning, "ranks 2"));
+  CHECK(contains(first.warning, "ranks: 2"));
   CHECK(server.run().status == "FINISHED");  // rank 0 has ended
   CHECK(server.run().history.count("total/job/world_size") == 0);
   directories.add(2);

@@ -52,6 +52,6 @@ TEST_CASE("TensorBoard over ranks: none are written while a rank runs, and the s
   directories.add(3, RankState::runs);
   const Synced synced = sync(directories);
   CHECK(synced.status == takt::cli::kRemains);
-  CHECK(contains(synced.warning, "ranks 3"));
+  CHECK(contains(synced.warning, "ranks: 3"));
   CHECK_FALSE(exists(tensorboard_job_file_of(directories) + "-total-ranks-0000003"));
 }

@@ -256,7 +256,7 @@ TEST_CASE("W&B over ranks: while a rank still runs takt sync writes no end and i
   if (by_rank_0) { CHECK(rig.end_live(nullptr)); }
   const WandbDelivered first = rig.sync();
   CHECK(first.outcome == Outcome::so_far);
-  CHECK(contains(first.warning, "ranks 3"));
+  CHECK(contains(first.warning, "ranks: 3"));
   CHECK(WandbJobLog(rig.log_file()).exits == (by_rank_0 ? 1 : 0));
   rig.directories.add(3);
   CHECK(rig.sync().outcome == Outcome::written);

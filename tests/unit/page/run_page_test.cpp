@@ -119,7 +119,7 @@ TEST_CASE("page: reports omitted data") {
     run.run().params["parameter " + std::to_string(at)] = "1";
   }
   const std::string page = page_of(run.run());
-  CHECK(has(page, "this page: 806 places"));
+  CHECK(has(page, "this page: 806 paths"));
   CHECK(has(page, "this page: 152 regions"));
   CHECK(has(page, "this page: 4 metrics"));
   CHECK(has(page, "each 16 steps"));

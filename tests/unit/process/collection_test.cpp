@@ -153,7 +153,7 @@ TEST_CASE("Collection: data beyond the limit is counted, reported once, and make
   REQUIRE(losses_of(shown.last, "rows_dropped") == lost.rows);
   REQUIRE_FALSE(session.close());
   REQUIRE(errors.lines().size() == 1);
-  REQUIRE(contains(errors.text(), "lost"));
+  REQUIRE(contains(errors.text(), "dropped"));
   REQUIRE(contains(errors.text(), "TAKT_MEMORY_MB"));
   // Data dropped in an earlier run does not count for a later one.
   Session again("again", by_hand());

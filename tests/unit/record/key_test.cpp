@@ -124,7 +124,7 @@ TEST_CASE("Key: odd names are repaired and reported but stay distinct") {
   REQUIRE(takt::key("with\na\tline\x7f") == takt::key("with\na\tline\x7f"));
   REQUIRE(takt::key("with\na\tline\x7f") != takt::key("with?a?line?"));
   REQUIRE(errors.lines().size() == 1);
-  REQUIRE(errors.text().find("holds control characters") != std::string::npos);
+  REQUIRE(errors.text().find("has control characters") != std::string::npos);
 
   const std::string ascii(10'000, 'x');
   const std::string cut = std::string(191, 'x') + "_76bb4805";  // FNV-1a of the whole name

@@ -790,11 +790,11 @@ TEST_CASE("three findings precede all figures, followed by a pointer to the othe
   const std::vector<std::string> lines = lines_of(text);
   CHECK(std::vector<std::string>(lines.begin() + 2, lines.begin() + 6) ==
         std::vector<std::string>{"", "first", "second", "third?"});
-  CHECK(mentions(lines.at(6), {"2", "takt report --json"}));
+  CHECK(mentions(lines.at(6), {"2", "takt report"}));
   CHECK(lines.at(7).empty());
   CHECK_FALSE(contains(text, "fourth"));
   snapshot.findings.resize(4);
-  CHECK(mentions(lines_of(table(snapshot)).at(6), {"1", "takt report --json"}));
+  CHECK(mentions(lines_of(table(snapshot)).at(6), {"1", "takt report"}));
   snapshot.findings.resize(3);
   CHECK_FALSE(contains(table(snapshot), "takt report --json"));
 }

@@ -281,10 +281,10 @@ TEST_CASE("the page of a job shows eight groups and the number of others") {
     job.comparison.findings.emplace_back().sentence = "group " + std::to_string(group) + " is alike";
   }
   CHECK(contains(takt::detail::format_job(job, {100, false}), "group 7 is alike"));
-  CHECK_FALSE(contains(takt::detail::format_job(job, {100, false}), "takt report --json"));
+  CHECK_FALSE(contains(takt::detail::format_job(job, {100, false}), "more groups"));
   job.comparison.findings.emplace_back().sentence = "group 8 is alike";
   CHECK_FALSE(contains(takt::detail::format_job(job, {100, false}), "group 8"));
-  CHECK(line_mentions(takt::detail::format_job(job, {100, false}), {"1", "9", "takt report --json"}));
+  CHECK(line_mentions(takt::detail::format_job(job, {100, false}), {"1", "takt report"}));
 }
 
 TEST_CASE("the golden text of a job has each kind of line") {

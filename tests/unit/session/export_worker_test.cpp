@@ -262,7 +262,7 @@ TEST_CASE("ExportWorker: the backlog is limited by dropping, counting and report
   REQUIRE(errors.lines().size() == 1);
   REQUIRE(mentions(errors.text(), {"\"" + std::string(log.name) + "\""}));
   // Data that the journal has not taken is not in the run directory.
-  REQUIRE(contains(errors.text(), is_journal ? "lost" : "stays"));
+  REQUIRE(contains(errors.text(), is_journal ? "lost" : "kept"));
 }
 
 TEST_CASE("ExportWorker: repeats the last snapshot until it is taken, then shuts the exporter down once") {

@@ -1142,7 +1142,7 @@ TEST_CASE("Session: an exporter's start that fails or hangs is reported and dela
   std::promise<void> leave;
   const std::shared_future<void> left = leave.get_future().share();
   session.add(std::make_unique<Bad>([left] { left.wait(); }));
-  REQUIRE(contains(caught.text(), "is too slow"));
+  REQUIRE(contains(caught.text(), "takes too long to start"));
   REQUIRE_FALSE(session.close());
   leave.set_value();
 }

@@ -283,7 +283,7 @@ TEST_CASE("W&B run: renames names reserved by Takt or W&B and reports them") {
   rig.snapshot.finished = true;
   rig.show(exporter);
   REQUIRE(errors.lines().size() == 1);
-  CHECK(contains(errors.text(), R"("time/x" is "user/time/x", "total/y" is "user/total/y", "_step" is "user/_step")"));
+  CHECK(contains(errors.text(), R"("time/x" to "user/time/x", "total/y" to "user/total/y", "_step" to "user/_step")"));
   CHECK_FALSE(contains(errors.text(), "loss"));
 }
 

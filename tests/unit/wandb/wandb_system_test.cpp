@@ -163,7 +163,7 @@ TEST_CASE("W&B system metrics: precede an old log's final records, and their num
   CHECK(found.rows_end == rows_end);
   CHECK(found.rows_records == 3);
   cursor.events = 2;
-  CHECK(contains(takt::detail::wandb_old_log_error(log, file, cursor, run, "id", found), "1 line"));
+  CHECK(contains(takt::detail::wandb_old_log_error(log, file, cursor, run, "id", found), "1 system lines"));
 }
 
 TEST_CASE("W&B system metrics: a cursor stores what was written and sent, and an older one has none") {
