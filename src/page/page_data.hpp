@@ -102,7 +102,17 @@ class PagePaths {
   std::vector<bool> has_histogram_;  // by path
 };
 
-// Data of a page's script, as JSON. docs/page.md has the fields. Step times have four significant digits. Any thread.
+// Data of a page's script, as JSON. Times are in ns; step times have four significant digits. Any thread.
+//
+// run      name, id, rank (-1: several), world_size; wall_ns
+// paths    as in docs/files.md, but parent is -1 at the top; so_far_ns (with open calls), share, histogram (first
+//          class, then counts; class c is 2^(c/8) to 2^((c+1)/8) ns)
+// series   path, label, steps, warmup, stride (maximum steps a block), runs (first step, steps a block, blocks); mean,
+//          least, most by block (of one step: only mean); bands (blocks; low, median, high); group (blocks); phases and
+//          streams (path: index, "between" or "rest"; total_ns; ns: mean a step by group); breaks in the pace, of
+//          all_breaks; has_epochs; worst (step, ns, path)
+// metrics  name, points, not_finite, last; first step and mean, least, most by block
+// heat     null, or ranks, ranks_a_row, first step by column, last, cells by row: thousandths above the median
 
 /// Returns times in ns as an array.
 template <class Values>
