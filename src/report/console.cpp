@@ -206,6 +206,7 @@ TextTable table_of(const Snapshot& snapshot, const TableForm& form, std::size_t 
   std::vector<TextTable::Line> lines = {line_of_run(snapshot, chosen)};
   for (const std::uint32_t path : detail::tree_order(snapshot)) { lines.push_back(line_of({snapshot, path}, chosen)); }
   std::vector<detail::TextColumn> columns;
+  columns.reserve(chosen.size());
   for (const Column* each : chosen) {
     columns.push_back(form.columns.empty() ? detail::TextColumn{each->head, each->priority}
                                            : detail::TextColumn{each->name, 0});

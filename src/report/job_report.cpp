@@ -237,6 +237,7 @@ TextTable job_table_of(const JobReport& job, const TableForm& form, std::size_t 
     lines.push_back({printable(path.name), path.depth, cells_of(line)});
   }
   std::vector<TextColumn> columns;
+  columns.reserve(chosen.size());
   for (const JobColumn* each : chosen) { columns.push_back({each->name, usual ? each->priority : 0}); }
   return {columns, std::move(lines), width};
 }
