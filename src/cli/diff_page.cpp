@@ -184,13 +184,18 @@ std::vector<std::string> sentences_of(const std::vector<Finding>& findings) {
   return sentences;
 }
 
-/// Returns a note on the runs that are drawn.
-std::string drawn_text(const DrawnRuns& drawn) {
-  std::string text = "Runs with several ranks show the steps of the first rank.";
-  if (drawn.left_out() != 0) {
-    text += detail::format(" {} more runs are not drawn.", detail::human_count(drawn.left_out()));
+/// Says which steps are drawn if not all are.
+std::string drawn_text(const Comparison& comparison, const DrawnRuns& drawn) {
+  const auto has_ranks = [](const detail::ComparedRun& run) { return run.ranks > 1; };
+  std::vector<std::string> lines;
+  if (std::any_of(comparison.base.begin(), comparison.base.end(), has_ranks) ||
+      std::any_of(comparison.now.begin(), comparison.now.end(), has_ranks)) {
+    lines.emplace_back("the steps of a run with several ranks are those of its first rank");
   }
-  return "<p class=\"quiet\">" + text + "</p>\n";
+  if (drawn.left_out() != 0) {
+    lines.push_back(detail::format("{} further runs are not drawn", detail::human_count(drawn.left_out())));
+  }
+  return detail::lines_html(lines);
 }
 
 }  // namespace
@@ -217,20 +222,20 @@ std::string diff_page(const Comparison& comparison, const std::string& reason, c
       detail::format("{} base run{} and {} new run{}", comparison.base.size(), comparison.base.size() == 1 ? "" : "s",
                      comparison.now.size(), comparison.now.size() == 1 ? "" : "s");
   detail::PageParts parts;
-  parts.title = heading + ", compared by Takt";
+  const std::string headline = answer_line(comparison);
+  parts.title = headline;
   parts.body = detail::filled(
       detail::kPageDiffBody.text,
       {{"version", version},
-       {"heading", html_text(heading)},
+       {"headline", html_text(headline)},
        {"state", state_of(comparison)},
-       {"meta",
-        html_text(detail::format("{} \u2192 {}", detail::fit(detail::printable(comparison.base.front().name), 60),
-                                 detail::fit(detail::printable(comparison.now.front().name), 60)))},
+       {"meta", html_text(detail::format("{}: {} \u2192 {}", heading,
+                                         detail::fit(detail::printable(comparison.base.front().name), 60),
+                                         detail::fit(detail::printable(comparison.now.front().name), 60)))},
        {"obstacles", obstacles_of(comparison, reason)},
-       {"verdict", "<p class=\"sentence\">" + html_text(answer_line(comparison)) + "</p>\n" +
-                       detail::lines_html(gate_lines(comparison)) + detail::lines_html(basis_lines(comparison))},
+       {"verdict", detail::lines_html(gate_lines(comparison)) + detail::lines_html(basis_lines(comparison))},
        {"findings", detail::lines_html(sentences_of(comparison.findings))},
-       {"steps", drawn_text(drawn)},
+       {"steps", drawn_text(comparison, drawn)},
        {"numbers", numbers_of(comparison)},
        {"differences", detail::lines_html(sentences_of(comparison.differences))},
        {"runs", runs_text(comparison)}});

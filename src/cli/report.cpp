@@ -27,9 +27,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -196,11 +198,33 @@ std::vector<RunReport> read_reports(RunReader& reader, const ReportOptions& opti
 
 namespace {
 
-Snapshot with_history(const RankDirectory& directory) {
-  StepHistory history;
+constexpr std::size_t kMaxRanksOfAPage = 8;
+constexpr std::size_t kBytesOfARank = std::size_t{512} << 10U;  // of the history of each but the first
+
+Snapshot with_history(const RankDirectory& directory, std::size_t max_bytes) {
+  StepHistory history(max_bytes);
   Rank rank = read_rank(directory, [&history](const Snapshot& snapshot) { history.add(snapshot); });
   rank.snapshot.history = std::make_shared<const StepHistory>(history.finished());
   return std::move(rank.snapshot);
+}
+
+/// Returns the ranks that the reader of a page can choose: the first one, then the busiest.
+std::vector<Snapshot> ranks_of_page(const RunReport& run) {
+  std::vector<detail::BusyRank> busiest = run.job.heat.ranks;
+  std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) { return a.excess > b.excess; });
+  std::set<int> chosen = {run.ranks.front().snapshot.run.rank};
+  for (const detail::BusyRank& each : busiest) {
+    if (chosen.size() < kMaxRanksOfAPage) { chosen.insert(static_cast<int>(each.who.number)); }
+  }
+  for (const Rank& each : run.ranks) {
+    if (chosen.size() < kMaxRanksOfAPage) { chosen.insert(each.snapshot.run.rank); }
+  }
+  std::vector<Snapshot> ranks;
+  for (const Rank& each : run.ranks) {
+    if (chosen.count(each.snapshot.run.rank) == 0) { continue; }
+    ranks.push_back(with_history(each.directory, ranks.empty() ? StepHistory::kMaxBytes : kBytesOfARank));
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -210,10 +234,16 @@ void write_page(const RunReport& run, const std::string& file) {
   page.figures = &run.job.sum;
   page.steps = &run.job.sum;
   page.endings = endings_of(run);
-  Snapshot first;
+  if (run.job.sum.run.world_size == 1) {
+    for (std::string& each : page.endings) {
+      if (each.rfind("rank 0: ", 0) == 0) { each.erase(0, std::strlen("rank 0: ")); }
+    }
+  }
+  std::vector<Snapshot> ranks;
   if (run.ranks.size() > 1) {
-    first = with_history(run.ranks.front().directory);
-    page.steps = &first;
+    ranks = ranks_of_page(run);
+    for (const Snapshot& each : ranks) { page.ranks.push_back(&each); }
+    page.steps = &ranks.front();
     page.job = &run.job;
   }
   const std::string text = detail::run_page(page);

@@ -32,11 +32,11 @@ class Changes {
     if (width === 0) return;
     const isNarrow = width < kNarrow;
     this.width = width;
-    this.left = isNarrow ? 120 : 230;
     this.right = width - (isNarrow ? 76 : 250);
     this.top = 26;
     const {threshold} = this.data;
     const rows = this.shown();
+    this.left = labelWidth(rows.map((each) => ending(each.path)), width);
     const bottom = this.top + rows.length * kChangeRow;
     const [low, high] = this.ends(rows);
     this.x = linear(low, high, this.left, this.right);
@@ -79,7 +79,8 @@ class Changes {
     const middle = top + kChangeRow / 2;
     const mark = row.mark ?? "unclear";
     const font = row.mark ? "600 12.5px" : "12.5px";
-    const name = fitText(row.path.split("/").slice(-2).join("/"), this.left - 16, font);
+    const name = fitWords([ending(row.path), ending(row.path, 1)], this.left - 16, font)
+      || fitText(ending(row.path, 1), this.left - 16, font);
     const group = svg("g", {class: `change ${mark}`, role: "img", tabindex: 0, "aria-label": this.sentence(row)},
       svg("rect", {class: "row", x: 0, y: top, width: this.width, height: kChangeRow - 1}),
       svg("text", {x: this.left - 10, y: middle + 4, "text-anchor": "end"}, name));

@@ -37,7 +37,7 @@ class Distributions {
       return;
     }
     const isNarrow = width < kNarrow;
-    this.left = isNarrow ? 110 : 200;
+    this.left = labelWidth(shown.map((path) => ending(regions.paths[path].full)), width);
     this.right = width - (isNarrow ? 12 : 150);
     this.top = 24;
     const bottom = this.top + shown.length * kStrip;
@@ -50,9 +50,13 @@ class Distributions {
     this.picture.replaceChildren();
     this.picture.setAttribute("width", width);
     this.picture.setAttribute("height", bottom + 6);
+    let free = 0;
     for (const each of logTicks(2 ** (first / kClassesAnOctave), 2 ** (last / kClassesAnOctave))) {
-      this.picture.append(svg("line", {class: "grid", x1: edge(each), x2: edge(each), y1: this.top - 4, y2: bottom}),
-        svg("text", {x: edge(each), y: this.top - 10, "text-anchor": "middle"}, timeText(each)));
+      const [text, x] = [timeText(each), edge(each)];
+      this.picture.append(svg("line", {class: "grid", x1: x, x2: x, y1: this.top - 4, y2: bottom}));
+      if (x - textWidth(text) / 2 < free || x + textWidth(text) / 2 > width) continue;
+      free = x + textWidth(text) / 2 + 8;
+      this.picture.append(svg("text", {x, y: this.top - 10, "text-anchor": "middle"}, text));
     }
     shown.forEach((path, at) => this.strip(path, this.top + at * kStrip, edge, isNarrow));
     this.tell(shown);
@@ -79,9 +83,12 @@ class Distributions {
       if (ns !== null) group.append(svg("path", {class: name, d: `M${edge(ns).toFixed(1)} ${top + 3}V${floor}`}));
     };
     mark(region.p50_ns, "mark p50");
-    mark(region.p99_ns, "mark p99");
-    const ending = region.full.split("/").slice(-2).join("/");
-    const name = fitText(ending, this.left - 16, isChosen ? "600 12.5px" : "12.5px");
+    if (region.p99_ns !== null) {
+      group.append(svg("path", {class: "mark p99", d: `M${edge(region.p99_ns).toFixed(1)} ${top + 10}l-5 -8h10Z`}));
+    }
+    const font = isChosen ? "600 12.5px" : "12.5px";
+    const name = fitWords([ending(region.full), region.name], this.left - 16, font)
+      || fitText(region.name, this.left - 16, font);
     group.append(svg("text", {x: this.left - 10, y: top + kStrip / 2 + 4, "text-anchor": "end"}, name));
     if (!isNarrow) {
       const text = most === "" ? median : `${median} / ${most}`;
@@ -122,7 +129,9 @@ class Distributions {
         this.legend.querySelector("button").focus();
       }));
     }
-    this.legend.replaceChildren(keyItem("p50", "median"), keyItem("p99", "99 % ≤"),
-      quietItem("calls after warm-up; bar height: number of calls (each row scaled to its own maximum)"), tools);
+    const whose = data.run.ranks > 1 ? "of all ranks " : "";
+    this.legend.replaceChildren(keyItem("p50", "median"), keyItem("p99", "p99"),
+      quietItem(`calls ${whose}after warm-up; bar height: number of calls (each row scaled to its own maximum)`),
+      tools);
   }
 }

@@ -66,3 +66,8 @@ function numberText(value) {
 function stepsText(first, last) {
   return first === last ? `step ${grouped(first)}` : `steps ${grouped(first)} to ${grouped(last)}`;
 }
+
+/** Returns the last names of a path. */
+function ending(full, names = 2) {
+  return full.split("/").slice(-names).join("/");
+}

@@ -9,6 +9,7 @@ class HeatMap {
     this.columns = heat.first.length;
     this.rows = heat.cells.length / this.columns;
     this.most = this.mostShown();
+    this.fewest = Math.min(this.most, 1000);  // nothing is busy for less than no time
     const row = Math.max(2, Math.min(24, Math.floor(440 / this.rows)));
     this.chart = new StepChart(element, {
       label: "How busy ranks are, over steps", canvas: true,
@@ -18,11 +19,17 @@ class HeatMap {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.chart.redraw());
   }
 
-  /** Returns the value with the full colour, above all but the rarest. */
+  /**
+   * Returns the excess with the full colour. It follows the rank that is usually farthest from the others, because
+   * single long steps would make everything else pale.
+   */
   mostShown() {
-    const sizes = this.heat.cells.map(Math.abs).sort((a, b) => a - b);
-    const usual = Math.max(sizes[Math.floor(sizes.length * 0.995)], 50);
-    return [50, 100, 200, 300, 500, 1000, 2000, 5000].find((each) => each >= usual) ?? 10000;
+    const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+    const row = (at) => this.heat.cells.slice(at * this.columns, (at + 1) * this.columns);
+    const rows = Array.from({length: this.rows}, (_, at) => Math.abs(middle(row(at))));
+    const usual = Math.max(1.25 * Math.max(...rows), 2 * middle(this.heat.cells.map(Math.abs)), 10);
+    const power = 10 ** Math.floor(Math.log10(usual));
+    return power * [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((each) => each * power >= usual);
   }
 
   /** Returns the axis range of a column. */
@@ -61,7 +68,8 @@ class HeatMap {
     const [longer, shorter, page] = ["--longer", "--shorter", "--page"].map((each) => style.getPropertyValue(each));
     const width = right - left;
     for (let row = 0; row < this.rows; ++row) {
-      const value = this.heat.cells[row * this.columns + column] / this.most;
+      const cell = this.heat.cells[row * this.columns + column];
+      const value = cell / (cell < 0 ? this.fewest : this.most);
       paint.globalAlpha = Math.min(Math.abs(value), 1);
       paint.fillStyle = value > 0 ? longer : shorter;
       paint.fillRect(left, top + row * height, width + 0.3, height - (height > 5 ? 1 : 0));
@@ -86,8 +94,11 @@ class HeatMap {
   }
 
   drawLegend(chart) {
-    const [most, half] = [this.most / 10, this.most / 20];
-    const items = [html("span", {class: "item"}, `−${most} %`, html("span", {class: "key heat"}), `+${most} %`),
+    const [fewest, most, half] = [this.fewest, this.most, this.most / 2]
+      .map((each) => Number((each / 10).toPrecision(3)));
+    const items = [
+      html("span", {class: "item scale"},
+        `−${fewest} %${fewest < 100 ? " or less" : ""}`, html("span", {class: "key heat"}), `+${most} % or more`),
       keyItem("dot", `+${half} % or more`), quietItem("how much longer a rank is busy than the median of its group")];
     const a_row = this.heat.ranks_a_row;
     if (a_row > 1) items.push(quietItem(`each row has up to ${a_row} ranks and shows the farthest from the median`));

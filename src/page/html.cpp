@@ -81,8 +81,8 @@ void HtmlTable::add(const std::vector<std::string>& cells, std::size_t depth, co
   rows_ += detail::format("<tr{}{}>", attributes.empty() ? "" : " ", attributes);
   for (std::size_t at = 0; at < std::min(cells.size(), columns_.size()); ++at) {
     if (at == 0) {
-      rows_ +=
-          detail::format("<th scope=\"row\" class=\"d{}\">{}</th>", std::min(depth, kDeepest), html_text(cells[at]));
+      rows_ += detail::format("<th scope=\"row\" class=\"d{}\"><span class=\"name\">{}</span></th>",
+                              std::min(depth, kDeepest), html_text(cells[at]));
     } else {
       rows_ += detail::format("<td{}>{}</td>", columns_[at].is_number ? " class=\"n\"" : "", html_text(cells[at]));
     }

@@ -7,24 +7,22 @@ const kRow = 30;
 const kThinnest = 1.5;  // in pixels; thinner ones are only in the table
 
 class Icicle {
-  constructor(element, data) {
-    this.ranks = data.run.ranks;
-    this.wall = data.run.ranks_ns;  // over all ranks, as for regions
+  constructor(element) {
     this.top = -1;  // the region with full width; -1: the run
     this.element = element;
     this.legend = html("div", {class: "legend"});
     this.picture = svg("svg", {role: "group", "aria-label": "The call tree. Enter chooses a region, Home shows all."});
     element.replaceChildren(this.legend, this.picture);
     this.picture.addEventListener("keydown", (event) => this.press(event));
-    view.onChange((what) => { if (what === "region") this.paint(); });
+    view.onChange((what) => { if (what !== "range") this.paint(); });
     new ResizeObserver(() => this.paint()).observe(element);
     this.paint();
   }
 
   /** Returns the direct children of a region, and its time. */
   inside(path) {
-    if (path < 0) return [[...regions.paths.keys()].filter((each) => regions.paths[each].parent < 0), this.wall];
-    return [regions.paths[path].children, regions.paths[path].so_far_ns];
+    if (path < 0) return [[...regions.paths.keys()].filter((each) => regions.paths[each].parent < 0), regions.wall];
+    return [regions.paths[path].children, regions.now[path].so_far_ns];
   }
 
   paint() {
@@ -52,11 +50,11 @@ class Icicle {
     this.deepest = Math.max(this.deepest, depth);
     this.picture.append(this.cell(path, left, width, depth));
     const [children, whole] = this.inside(path);
-    const sum = children.reduce((all, each) => all + regions.paths[each].so_far_ns, 0);
+    const sum = children.reduce((all, each) => all + regions.now[each].so_far_ns, 0);
     const scale = width / Math.max(sum, whole, 1);  // concurrent threads can exceed the parent's time
     let at = left;
     for (const each of children) {
-      const room = regions.paths[each].so_far_ns * scale;
+      const room = regions.now[each].so_far_ns * scale;
       if (room >= kThinnest) this.place(each, at, room, depth + 1);
       at += room;
     }
@@ -70,15 +68,15 @@ class Icicle {
 
   cell(path, left, width, depth) {
     const isRun = path < 0;
-    const time = isRun ? this.wall : regions.paths[path].so_far_ns;
-    const name = isRun ? (this.ranks > 1 ? `run, ${this.ranks} ranks` : "run") : regions.paths[path].name;
+    const time = isRun ? regions.wall : regions.now[path].so_far_ns;
+    const name = isRun ? (regions.ranks > 1 ? "run, mean of a rank" : "run") : regions.paths[path].name;
     const isChosen = !isRun && path === view.region;
     const place = {x: left + 0.5, y: depth * kRow + 0.5, height: kRow - 2};
     const cell = svg("g", {class: isChosen ? "cell is-chosen" : "cell", "data-path": path, role: "button", tabindex: -1,
       "aria-pressed": isChosen, "aria-label": `${name}, ${timeText(time)}`},
-    svg("rect", {...place, class: `tint t${colorNumber(path)}`, width: Math.max(width - 1, 1)}));
-    if (width > 6) cell.append(svg("rect", {...place, class: `c${colorNumber(path)}`, width: 3}));
-    const label = fitText(`${name} ${timeText(time)}`, width - 16, "12.5px");
+    svg("rect", {...place, class: "tint", fill: colorOf(path), width: Math.max(width - 1, 1)}));
+    if (width > 6) cell.append(svg("rect", {...place, fill: colorOf(path), width: 3}));
+    const label = fitWords([`${name} ${timeText(time)}`, name], width - 16, "12.5px");
     if (label !== "") cell.append(svg("text", {x: left + 10, y: depth * kRow + kRow / 2 + 4}, label));
     cell.addEventListener("click", () => { if (!isRun) view.choose(path); });
     cell.addEventListener("dblclick", () => this.fit(path));
@@ -87,14 +85,17 @@ class Icicle {
   }
 
   linesOf(path) {
-    if (path < 0) return [["run"],
-      [this.ranks > 1 ? `wall time of ${this.ranks} ranks` : "wall time", timeText(this.wall)]];
-    const region = regions.paths[path];
-    return [[region.full], ["total", timeText(region.so_far_ns)],
-      ["of the run", percentText(region.so_far_ns / this.wall)],
+    if (path < 0) return [["run"], ["wall time", timeText(regions.wall)], ...this.ofRanks()];
+    const region = regions.now[path];
+    return [[region.full], ...this.ofRanks(), ["total", timeText(region.so_far_ns)],
+      ["of the run", percentText(region.so_far_ns / regions.wall)],
       ...region.share === null ? [] : [["of the parent", percentText(region.share)]],
       ["self", timeText(region.self_ns)], ["calls", countText(region.n)],
       ...region.mean_ns === null ? [] : [["mean", timeText(region.mean_ns)]]];
+  }
+
+  ofRanks() {
+    return regions.ranks > 1 ? [["mean of a rank", `${regions.ranks} ranks`]] : [];
   }
 
   /** Gives a region the full width, or resets it if it has it. -1: the whole run. */

@@ -233,6 +233,29 @@ std::vector<int> PagePaths::numbers_in(const Snapshot& other) const {
   return numbers;
 }
 
+JsonText PagePaths::figures_in(const Snapshot& rank) const {
+  const std::vector<int> numbers = numbers_in(rank);
+  std::vector<JsonText> figures(shown_.size());
+  for (std::uint32_t at = 0; at < numbers.size(); ++at) {
+    if (numbers[at] == kNone) { continue; }
+    const Summary& host = rank.paths[at].host;
+    const bool measured = host.measured_n() != 0;
+    const auto time = [](bool is_known, double ns) { return is_known ? JsonText::rounded(ns, 4) : JsonText(); };
+    const auto percentile = [&](double q) {
+      return time(has_percentile(host, q), static_cast<double>(host.percentile_ns(q)));
+    };
+    JsonText& path = figures[static_cast<std::size_t>(numbers[at])];
+    path = {host.n(),
+            time(true, static_cast<double>(rank.time_so_far_ns(at))),
+            time(true, static_cast<double>(rank.paths[at].self_ns)),
+            time(measured, host.mean_ns()),
+            percentile(0.5),
+            percentile(0.99),
+            time(measured, static_cast<double>(host.max_ns()))};
+  }
+  return figures;
+}
+
 JsonText PagePaths::json() const {
   JsonText all = JsonText::array();
   for (const std::uint32_t index : shown_) {
@@ -333,6 +356,25 @@ JsonText worst_json(const PageSeries& series, const std::vector<int>& paths) {
   return json;
 }
 
+/// Combines neighbouring blocks so that at most `max_blocks` are left.
+std::vector<MetricBlock> joined_blocks(const std::vector<MetricBlock>& blocks, std::size_t max_blocks) {
+  const std::size_t each = std::max<std::size_t>(rounded_up(blocks.size(), max_blocks), 1);
+  std::vector<MetricBlock> joined;
+  for (std::size_t at = 0; at < blocks.size(); ++at) {
+    if (at % each == 0) {
+      joined.push_back(blocks[at]);
+      continue;
+    }
+    MetricBlock& block = joined.back();
+    block.points += blocks[at].points;
+    block.last_step = blocks[at].last_step;
+    block.sum += blocks[at].sum;
+    block.min = std::min(block.min, blocks[at].min);
+    block.max = std::max(block.max, blocks[at].max);
+  }
+  return joined;
+}
+
 /// Handles sums that overflow.
 double mean_of_block(const MetricBlock& block) noexcept {
   const double mean = block.sum / static_cast<double>(block.points);
@@ -376,14 +418,14 @@ JsonText series_json(const PageSeries& series, const std::vector<int>& paths) {
   return json;
 }
 
-JsonText metric_json(const std::string& name, const MetricHistory& history) {
+JsonText metric_json(const std::string& name, const MetricHistory& history, std::size_t max_blocks) {
   constexpr int kDigits = 6;
   JsonText first = JsonText::array();
   JsonText mean = JsonText::array();
   JsonText min = JsonText::array();
   JsonText max = JsonText::array();
   bool single = true;
-  for (const MetricBlock& each : history.blocks()) {
+  for (const MetricBlock& each : joined_blocks(history.blocks(), max_blocks)) {
     first.push_back(each.first_step);
     mean.push_back(JsonText::rounded(mean_of_block(each), kDigits));
     min.push_back(JsonText::rounded(each.min, kDigits));

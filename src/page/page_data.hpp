@@ -88,6 +88,8 @@ class PagePaths {
   int number(std::uint32_t path) const noexcept { return path < numbers_.size() ? numbers_[path] : kNone; }
   /// Maps paths of another snapshot, such as of one rank of the job, to the page's numbers, by name and kind.
   std::vector<int> numbers_in(const Snapshot& other) const;
+  /// Returns the figures of a rank of the job, by the page's numbers.
+  JsonText figures_in(const Snapshot& rank) const;
 
   /// Returns a member for each path, with its histogram in eight classes per octave.
   JsonText json() const;
@@ -105,6 +107,8 @@ class PagePaths {
 // Data of a page's script, as JSON. Times are in ns; step times have four significant digits. Any thread.
 //
 // run      name, id, rank (-1: several), world_size; wall_ns
+// ranks    rank, wall_ns; paths (by place in the list below: calls, total, self, mean, p50, p99, maximum; or null);
+//          series, as below
 // paths    as in docs/files.md, but parent is -1 at the top; so_far_ns (with open calls), share, histogram (first
 //          class, then counts; class c is 2^(c/8) to 2^((c+1)/8) ns)
 // series   path, label, steps, warmup, stride (maximum steps a block), runs (first step, steps a block, blocks); mean,
@@ -129,7 +133,8 @@ void add_blocks(JsonText& json, const std::vector<StepBlock>& blocks);
 /// \param paths page numbers of the series' paths.
 JsonText series_json(const PageSeries& series, const std::vector<int>& paths);
 
-JsonText metric_json(const std::string& name, const MetricHistory& history);
+/// \param max_blocks above 0; with more, neighbouring blocks are combined.
+JsonText metric_json(const std::string& name, const MetricHistory& history, std::size_t max_blocks);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

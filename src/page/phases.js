@@ -4,6 +4,7 @@
 // Phases of steps, stacked over steps; stream spans and user metrics as lines on the same axis.
 
 const kNarrowestBar = 5;  // pixels
+const kThinPhase = 12;
 
 /** Returns the steps of a group of blocks: [first, last] on the axis. */
 function groupRange(series, group) {
@@ -37,7 +38,7 @@ class PhaseChart {
   constructor(element, all) {
     this.all = all;
     this.chart = new StepChart(element, {
-      label: "What a step consists of, over steps", height: 240,
+      label: "What a step consists of, over steps", height: 230, top: 8,
       draw: (chart) => this.draw(chart), linesAt: (step, y) => this.linesAt(step, y),
     });
     this.chart.area.addEventListener("click", (event) => this.click(event));
@@ -73,8 +74,9 @@ class PhaseChart {
         floors[at] = top;
       });
       const isChosen = phase.path === view.region;
-      chart.plot.append(svg("path", {class: `phase ${isChosen ? "is-chosen" : ""}`, fill: fillOf(phase.path, batch),
-        d: `M${upper.slice(1)}${lower.reverse().join("")}Z`}));
+      const isThin = Math.max(...this.bars.map((bar) => y(0) - y(bar.ns[number]))) < kThinPhase;
+      chart.plot.append(svg("path", {class: `phase ${isChosen ? "is-chosen" : ""}`,
+        fill: fillOf(phase.path, batch, isThin), d: `M${upper.slice(1)}${lower.reverse().join("")}Z`}));
       const [top, bottom] = [y(floors.at(-1)), y(floors.at(-1) - this.bars.at(-1).ns[number])];
       const text = bottom - top < 9 && !isChosen ? "" : partName(phase.path, batch, true);
       return {y: (top + bottom) / 2, text, isStrong: isChosen};
@@ -122,12 +124,4 @@ function streamLines(series) {
   const middle = (group) => groupRange(series, group).reduce((a, b) => a + b) / 2;
   return data.streams.map((each, at) => ({name: partName(each.path, -1, true), color: colorOf(each.path), dash: at % 4,
     x: each.ns.map((_, group) => middle(group)), y: each.ns}));
-}
-
-function metricLines(series, metric) {
-  const x = metric.first.map((step) => series.blocks.positionOfNumber(step));
-  const places = x.map((_, at) => at).filter((at) => !Number.isNaN(x[at])).sort((a, b) => x[a] - x[b]);
-  const pick = (values) => values && places.map((at) => values[at]);
-  return [{name: metric.name, color: "var(--ink)", dash: 0, x: pick(x), y: pick(metric.mean), least: pick(metric.least),
-    most: pick(metric.most)}];
 }

@@ -11,8 +11,11 @@
 #include "report/notes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -99,11 +102,47 @@ std::string phases_html(const PageSeries& series, const Snapshot& snapshot, std:
   return "<div class=\"pair\">" + table.html() + streams.html() + "</div>\n";
 }
 
-std::string tree_html(const Snapshot& snapshot, const PagePaths& paths) {
+std::string epochs_html(const Snapshot& snapshot) {
+  constexpr std::size_t kMaxMetricColumns = 8;
+  constexpr std::size_t kLongestMetricName = 40;
+  if (snapshot.epochs.empty()) { return ""; }
+  std::set<std::string> names;
+  for (const EpochStats& each : snapshot.epochs) {
+    for (const auto& [name, value] : each.metrics) { names.insert(name); }
+  }
+  const std::uint64_t more_names = names.size() - std::min(names.size(), kMaxMetricColumns);
+  while (names.size() > kMaxMetricColumns) { names.erase(std::prev(names.end())); }
+  std::vector<HtmlColumn> columns = {{"Epoch"}, {"time", true}, {"steps", true}, {item_unit(snapshot) + "/s", true}};
+  for (const std::string& each : names) { columns.push_back({fit(printable(each), kLongestMetricName), true}); }
+  HtmlTable table("epochs-table", "Epochs", std::move(columns));
+  const std::size_t count = snapshot.epochs.size();
+  for (std::size_t at = 0; at < count; ++at) {
+    if (at >= kMaxPageLines / 2 && at + kMaxPageLines / 2 < count) { continue; }
+    const EpochStats& epoch = snapshot.epochs[at];
+    std::vector<std::string> cells = {
+        detail::format("{}", at), page_time(1e9 * epoch.seconds),
+        epoch.steps ? human_count(static_cast<std::uint64_t>(std::max(*epoch.steps, 0.0))) : "-",
+        epoch.samples_per_s ? human_rate(*epoch.samples_per_s) : "-"};
+    for (const std::string& name : names) {
+      const auto found = epoch.metrics.find(name);
+      cells.push_back(found == epoch.metrics.end() ? "-" : detail::format("{:.4g}", found->second));
+    }
+    table.add(cells);
+  }
+  const std::uint64_t more_epochs = count - std::min(count, kMaxPageLines) + snapshot.epochs_left_out;
+  std::string rest;
+  if (more_epochs != 0) { rest += detail::format(" {} further Epochs are not listed.", human_count(more_epochs)); }
+  if (more_names != 0) { rest += detail::format(" {} further metrics are in epochs.csv.", human_count(more_names)); }
+  return "<h3 id=\"epochs-title\">Epochs</h3>\n" + table.html() +
+         (rest.empty() ? "" : "<p class=\"quiet\">" + rest.substr(1) + "</p>\n");
+}
+
+std::string tree_html(const Snapshot& snapshot, const PagePaths& paths, std::uint64_t ranks) {
   const bool has_device = std::any_of(snapshot.paths.begin(), snapshot.paths.end(),
                                       [](const PathStats& each) { return each.device.n() != 0; });
-  std::vector<HtmlColumn> columns = {{"region"},      {"kind"},       {"n", true},   {"total", true}, {"self", true},
-                                     {"share", true}, {"mean", true}, {"p50", true}, {"p99", true},   {"max", true}};
+  std::vector<HtmlColumn> columns = {{"region"},  {"share", true}, {"mean", true}, {"total", true}, {"self", true},
+                                     {"n", true}, {"p50", true},   {"p99", true},  {"max", true},   {"kind"}};
+  const auto of_a_rank = [ranks](std::uint64_t sum) { return static_cast<double>(sum) / static_cast<double>(ranks); };
   if (has_device) { columns.insert(columns.end(), {{"stream total", true}, {"stream mean", true}}); }
   HtmlTable table("tree-table", "The call tree", std::move(columns));
   for (const std::uint32_t index : paths.shown()) {
@@ -111,22 +150,24 @@ std::string tree_html(const Snapshot& snapshot, const PagePaths& paths) {
     const Summary& host = path.host;
     const std::optional<double> share = snapshot.share_of_parent(index);
     std::vector<std::string> cells = {fit(printable(path.name), PagePaths::kLongestName),
-                                      to_string(path.kind),
-                                      human_count(host.n()),
-                                      page_time(snapshot.time_so_far_ns(index)),
-                                      page_time(path.self_ns),
                                       share ? percent(*share, 1) : "-",
                                       measured_time(host, host.mean_ns()),
+                                      page_time(of_a_rank(snapshot.time_so_far_ns(index))),
+                                      page_time(of_a_rank(path.self_ns)),
+                                      human_count(static_cast<std::uint64_t>(std::llround(of_a_rank(host.n())))),
                                       percentile_text(host, 0.5),
                                       percentile_text(host, 0.99),
-                                      measured_time(host, static_cast<double>(host.max_ns()))};
+                                      measured_time(host, static_cast<double>(host.max_ns())),
+                                      to_string(path.kind)};
     if (path.device.n() != 0) {
-      cells.push_back(page_time(path.device.total_ns()));
+      cells.push_back(page_time(of_a_rank(path.device.total_ns())));
       cells.push_back(measured_time(path.device, path.device.mean_ns()));
     }
     table.add(cells, path.depth);
   }
-  return table.html();
+  if (ranks == 1) { return table.html(); }
+  return table.html() + "<p class=\"quiet\" id=\"tree-note\">" +
+         detail::format("total, self and n are the mean of {} ranks</p>\n", human_count(ranks));
 }
 
 namespace {
@@ -219,9 +260,11 @@ MainSteps main_steps(const Snapshot& snapshot) {
   return main;
 }
 
-std::string tile(const char* name, const std::string& value, const std::string& unit, const std::string& below) {
-  return detail::format("<div><dt>{}</dt><dd>{}<span>{}{}</span><small>{}</small></dd></div>\n", name, html_text(value),
-                        unit.empty() ? "" : " ", html_text(unit), html_text(below));
+/// \param link HTML after `below`.
+std::string tile(const char* name, const std::string& value, const std::string& unit, const std::string& below,
+                 const char* link = "") {
+  return detail::format("<div><dt>{}</dt><dd>{}<span>{}{}</span><small>{}{}</small></dd></div>\n", name,
+                        html_text(value), unit.empty() ? "" : " ", html_text(unit), html_text(below), link);
 }
 
 /// Shows the unit smaller than the number.
@@ -236,11 +279,12 @@ std::string throughput_tile(const Throughput& throughput, const std::string& ite
   if (throughput.items == 0) {
     return tile("throughput", human_rate(throughput.steps_per_s), "steps/s", "call items() for " + items + "/s");
   }
-  const std::string interval =
-      throughput.no_interval == NoInterval::none
-          ? detail::format("95 % CI [{}, {}]", human_rate(throughput.items_low), human_rate(throughput.items_high))
-          : "no interval, see below";
-  return tile("throughput", human_rate(throughput.items_per_s), items + "/s", interval + "; " + steps);
+  const bool has_interval = throughput.no_interval == NoInterval::none;
+  const std::string interval = has_interval ? detail::format("95 % CI [{}, {}]; ", human_rate(throughput.items_low),
+                                                             human_rate(throughput.items_high))
+                                            : "";
+  return tile("throughput", human_rate(throughput.items_per_s), items + "/s", interval + steps,
+              has_interval ? "" : "; no interval: <a href=\"#rates\">why</a>");
 }
 
 std::string step_tile(const Snapshot& snapshot, const MainSteps& main) {
@@ -269,10 +313,13 @@ std::string ranks_tile(const RunPage& page) {
 
 std::string losses_tile(const Snapshot& snapshot) {
   const LostRecords lost = lost_records(snapshot.losses);
-  if (lost.any()) { return tile("dropped", "", lost.words(), "of the recorded data; see below"); }
+  if (lost.any()) {
+    return tile("dropped", "", lost.words(), "of the recorded data; ", "<a href=\"#lacks\">which</a>");
+  }
   if (snapshot.losses.empty()) { return tile("dropped", "nothing", "", "of the recorded data"); }
   return tile("dropped", "no steps", "",
-              detail::format("{} note{} below", snapshot.losses.size(), plural(snapshot.losses.size())));
+              detail::format("{} note{} in ", snapshot.losses.size(), plural(snapshot.losses.size())),
+              "<a href=\"#lacks\">Caveats</a>");
 }
 
 HtmlTable table_of_texts(const char* id, const char* caption, const std::map<std::string, std::string>& texts) {
@@ -314,7 +361,8 @@ std::string figures_html(const RunPage& page) {
   html += time_tile("wall time", wall, percent(static_cast<double>(snapshot.uncovered_ns), wall) + " in no region");
   html += ranks_tile(page) + losses_tile(snapshot) + "</dl>\n";
   const std::string rates = lines_html(notes_of(snapshot).rates);
-  return rates.empty() ? html : html + "<details><summary>Rates in detail</summary>" + rates + "</details>\n";
+  return rates.empty() ? html
+                       : html + "<details id=\"rates\"><summary>Rates in detail</summary>" + rates + "</details>\n";
 }
 
 std::string facts_html(const Snapshot& snapshot) {
@@ -326,7 +374,7 @@ std::string facts_html(const Snapshot& snapshot) {
   if (run.rank >= 0) {
     machine["process"] = std::to_string(run.pid);
     machine["attempt"] = std::to_string(run.attempt);
-    machine["rank from"] = run.rank_source;
+    if (run.world_size > 1) { machine["rank from"] = run.rank_source; }
   }
   for (const auto& [name, number] : run.groups) { machine["group " + name] = std::to_string(number); }
   for (const DeviceInfo& each : snapshot.devices) {

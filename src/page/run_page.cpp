@@ -90,21 +90,21 @@ constexpr std::size_t kFewRanks = 16;  // maximum number of ranks for an open ta
 
 void add_spread(HtmlTable& table, const std::string& name, std::size_t depth, const RankSpread& spread,
                 const std::string& share) {
-  table.add({name, human_time(spread.mean_ns()), human_time(static_cast<double>(spread.min.ns)),
-             human_time(static_cast<double>(spread.max.ns)), detail::format("{}", spread.max.rank),
-             percent(spread.imbalance(), 1), share, detail::format("{}", spread.ranks)},
+  table.add({name, share, human_time(spread.mean_ns()), percent(spread.imbalance(), 1),
+             human_time(static_cast<double>(spread.min.ns)), human_time(static_cast<double>(spread.max.ns)),
+             detail::format("{}", spread.max.rank), detail::format("{}", spread.ranks)},
             depth);
 }
 
 std::string spreads_html(const JobReport& job) {
   HtmlTable table("spread-table", "Totals of regions over ranks",
                   {{"region"},
+                   {"share", true},
                    {"mean", true},
+                   {"imbalance", true},
                    {"min", true},
                    {"max", true},
                    {"rank of max", true},
-                   {"imbalance", true},
-                   {"share", true},
                    {"ranks", true}});
   add_spread(table, "run", 0, job.record.wall, "");
   std::size_t rows = 0;
@@ -149,7 +149,10 @@ namespace {
 constexpr std::size_t kMaxBlocks = 4096;  // for the series with the most time
 constexpr std::size_t kMaxFurtherBlocks = 512;
 constexpr std::size_t kMaxDrawnSeries = 4;
-constexpr std::size_t kMaxMetrics = 8;
+// Shared by all ranks to choose from. A page with such ranks has half the other blocks.
+constexpr std::size_t kMaxRankBlocks = 768;
+constexpr std::size_t kMaxRankPaths = 800;
+constexpr std::size_t kMaxMetricBlocks = 3072;  // of all metrics together
 
 /// A drawn series.
 struct DrawnSeries {
@@ -158,11 +161,11 @@ struct DrawnSeries {
 };
 
 /// Returns the series to draw, starting with the one that took the most time.
-std::vector<DrawnSeries> drawn_series(const StepHistory& history) {
+std::vector<DrawnSeries> drawn_series(const StepHistory& history, std::size_t max_blocks) {
   std::vector<DrawnSeries> drawn;
   const std::size_t main = history.main_series();
   if (main >= history.series().size()) { return drawn; }
-  drawn.push_back({main, PageSeries(history.series()[main], kMaxBlocks)});
+  drawn.push_back({main, PageSeries(history.series()[main], max_blocks)});
   for (std::size_t at = 0; at < history.series().size() && drawn.size() < kMaxDrawnSeries; ++at) {
     if (at == main || history.series()[at].steps() == 0) { continue; }
     drawn.push_back({at, PageSeries(history.series()[at], kMaxFurtherBlocks)});
@@ -175,7 +178,7 @@ class RunPageWriter {
  public:
   explicit RunPageWriter(const RunPage& page)
       : page_(page), figures_(*page.figures), steps_(*page.steps), history_(steps_.history.get()), paths_(figures_) {
-    if (history_ != nullptr) { drawn_ = drawn_series(*history_); }
+    if (history_ != nullptr) { drawn_ = drawn_series(*history_, kMaxBlocks / (page.ranks.empty() ? 1 : 2)); }
     numbers_ = paths_.numbers_in(steps_);
   }
 
@@ -202,8 +205,9 @@ class RunPageWriter {
                    {"figures", figures_html(page_)},
                    {"picture", has_steps ? step_picture(drawn_.front().series) : ""},
                    {"steps", has_steps ? whose_steps() + steps_html(drawn_.front().series, steps_) : no_steps},
+                   {"epochs", epochs_html(steps_)},
                    {"phases", has_steps ? phases_html(drawn_.front().series, steps_, batch) : no_steps},
-                   {"tree", tree_html(figures_, paths_)},
+                   {"tree", tree_html(figures_, paths_, summed_ranks())},
                    {"ranks", ranks()},
                    {"ranks_link", page_.job == nullptr ? "" : "<li><a href=\"#ranks\">Ranks</a></li>\n"},
                    {"lacks", lines_html(lacks())},
@@ -217,7 +221,16 @@ class RunPageWriter {
   /// For a job, names the rank whose steps are shown.
   std::string whose_steps() const {
     if (page_.job == nullptr || page_.figures == page_.steps) { return ""; }
-    return detail::format("<p class=\"quiet\">These are the steps and metrics of rank {}.</p>\n", steps_.run.rank);
+    return detail::format("<p class=\"quiet\">{} rank {}.</p>\n",
+                          page_.ranks.size() > 1 ? "Metrics, step time in numbers and Epochs are of"
+                                                 : "These are the steps and metrics of",
+                          steps_.run.rank);
+  }
+
+  /// Returns the number of ranks whose times add up in the figures.
+  std::uint64_t summed_ranks() const {
+    const bool is_sum = page_.job != nullptr && figures_.run.rank < 0;
+    return is_sum ? std::max<std::uint64_t>(page_.job->record.wall.ranks, 1) : 1;
   }
 
   std::string ranks() const {
@@ -227,9 +240,10 @@ class RunPageWriter {
 
   std::string meta() const {
     const RunInfo& run = figures_.run;
-    const std::string ranks = run.rank < 0 ? detail::format("{} ranks", run.world_size)
-                                           : detail::format("rank {} of {}", run.rank, run.world_size);
-    return detail::format("after {} \u00B7 {} \u00B7 {} UTC \u00B7 {} \u00B7 {}",
+    const std::string ranks = run.rank < 0         ? detail::format(" \u00B7 {} ranks", run.world_size)
+                              : run.world_size > 1 ? detail::format(" \u00B7 rank {} of {}", run.rank, run.world_size)
+                                                   : "";
+    return detail::format("after {} \u00B7 {} \u00B7 {} UTC \u00B7 {}{}",
                           human_time(static_cast<double>(figures_.wall_ns)), run.id, utc_text(run.start_unix_ns),
                           run.host, ranks);
   }
@@ -263,11 +277,9 @@ class RunPageWriter {
     const auto kept = std::count_if(series.begin(), series.end(), [](const auto& each) { return each.steps() != 0; });
     add(static_cast<std::uint64_t>(kept) - drawn_.size(), "series of steps are not drawn");
     add(history_->rows_left_out(), "steps of further series are not drawn");
-    add(history_->metrics().size() - std::min(history_->metrics().size(), kMaxMetrics), "metrics are not drawn");
     add(history_->points_left_out(), "points of further metrics are not drawn");
-    std::size_t shown = 0;
     for (const auto& [name, metric] : history_->metrics()) {
-      if (metric.not_finite() == 0 || ++shown > kMaxMetrics) { continue; }
+      if (metric.not_finite() == 0) { continue; }
       lines.push_back(detail::format("this page: {} points of {} are not finite and not drawn",
                                      human_count(metric.not_finite()), fit(printable(name), 60)));
     }
@@ -276,19 +288,20 @@ class RunPageWriter {
 
   JsonText data() const {
     const RunInfo& run = figures_.run;
-    JsonText json = {{"schema", "takt-page/1"},
-                     {"run",
-                      {{"name", run.name},
-                       {"id", run.id},
-                       {"rank", run.rank},
-                       {"world_size", run.world_size},
-                       {"ranks", page_.job == nullptr ? 1 : page_.job->record.wall.ranks},
-                       {"ranks_ns", page_.job == nullptr ? static_cast<double>(figures_.wall_ns)
-                                                         : page_.job->record.wall.mean_ns() *
-                                                               static_cast<double>(page_.job->record.wall.ranks)}}},
-                     {"wall_ns", figures_.wall_ns}};
+    JsonText json = {
+        {"schema", "takt-page/1"},
+        {"run",
+         {{"name", run.name},
+          {"id", run.id},
+          {"rank", run.rank},
+          {"world_size", run.world_size},
+          {"ranks", summed_ranks()},
+          {"ranks_ns", summed_ranks() == 1 ? static_cast<double>(figures_.wall_ns)
+                                           : page_.job->record.wall.mean_ns() * static_cast<double>(summed_ranks())}}},
+        {"wall_ns", figures_.wall_ns}};
     json.add("paths", paths_.json());
     json.add("series", all_series());
+    json.add("ranks", ranks_json());
     json.add("metrics", metrics());
     json.add("heat", heat());
     return json;
@@ -301,28 +314,53 @@ class RunPageWriter {
       JsonText json = series_json(each.series, numbers_);
       json.add("path", series.path < numbers_.size() ? numbers_[series.path] : PagePaths::kNone);
       json.add("label", path_label(steps_, series.path) + " on " + thread_label(steps_, series.thread));
-      json.add("has_epochs", ends_with_epochs(series, each.series));
+      json.add("has_epochs", ends_with_epochs(steps_, series.path, each.series));
+      all.push_back(json);
+    }
+    return all;
+  }
+
+  /// Returns the figures and steps of the ranks to choose from.
+  JsonText ranks_json() const {
+    JsonText all = JsonText::array();
+    if (page_.ranks.empty()) { return all; }
+    const std::size_t wanted = kMaxRankPaths / std::max<std::size_t>(paths_.shown().size(), 1);
+    const std::size_t count = std::min(page_.ranks.size(), std::max<std::size_t>(wanted, 2));
+    const std::size_t blocks = kMaxRankBlocks / count;
+    for (std::size_t at = 0; at < count; ++at) {
+      const Snapshot* const rank = page_.ranks[at];
+      JsonText json = {{"rank", rank->run.rank}, {"wall_ns", rank->wall_ns}};
+      json.add("paths", paths_.figures_in(*rank));
+      const StepHistory* const history = rank->history.get();
+      if (history != nullptr && history->main_series() < history->series().size()) {
+        const PageSeries series(history->series()[history->main_series()], blocks);
+        const std::vector<int> numbers = paths_.numbers_in(*rank);
+        const std::uint32_t path = rank->series[history->main_series()].path;
+        JsonText steps = series_json(series, numbers);
+        steps.add("path", path < numbers.size() ? numbers[path] : PagePaths::kNone);
+        steps.add("has_epochs", ends_with_epochs(*rank, path, series));
+        json.add("series", steps);
+      }
       all.push_back(json);
     }
     return all;
   }
 
   /// Returns true if each pause of the series is the end of a surrounding Epoch with as many calls.
-  bool ends_with_epochs(const Series& series, const PageSeries& drawn) const {
-    if (series.path >= steps_.paths.size()) { return false; }
-    const std::uint32_t parent = steps_.paths[series.path].parent;
-    return parent != kNoIndex && steps_.paths[parent].name == Epoch.name() &&
-           drawn.all_breaks + 1 == steps_.paths[parent].host.n() + (steps_.finished ? 0 : 1);
+  static bool ends_with_epochs(const Snapshot& snapshot, std::uint32_t path, const PageSeries& drawn) {
+    if (path >= snapshot.paths.size()) { return false; }
+    const std::uint32_t parent = snapshot.paths[path].parent;
+    return parent != kNoIndex && snapshot.paths[parent].name == Epoch.name() &&
+           drawn.all_breaks + 1 == snapshot.paths[parent].host.n() + (snapshot.finished ? 0 : 1);
   }
 
   JsonText metrics() const {
     JsonText all = JsonText::array();
-    std::size_t count = 0;
     if (history_ == nullptr) { return all; }
+    const std::size_t blocks =
+        kMaxMetricBlocks / (page_.ranks.empty() ? 1 : 2) / std::max<std::size_t>(history_->metrics().size(), 1);
     for (const auto& [name, metric] : history_->metrics()) {
-      if (metric.blocks().empty()) { continue; }
-      if (++count > kMaxMetrics) { break; }
-      all.push_back(metric_json(name, metric));
+      if (!metric.blocks().empty()) { all.push_back(metric_json(name, metric, blocks)); }
     }
     return all;
   }

@@ -19,7 +19,9 @@ struct RunPage {
   const Snapshot* figures = nullptr;
   /// Snapshot whose steps are drawn, with a history if available. For several ranks, one of them.
   const Snapshot* steps = nullptr;
-  const JobReport* job = nullptr;    ///< for several ranks
+  const JobReport* job = nullptr;  ///< for several ranks
+  /// Ranks to choose from, with their histories: `steps` first. Empty: only the totals over ranks are known.
+  std::vector<const Snapshot*> ranks;
   std::vector<std::string> endings;  ///< noteworthy states of ranks
 };
 
@@ -51,8 +53,12 @@ std::string steps_html(const PageSeries& series, const Snapshot& snapshot);
 /// \param batch the path of the series.
 std::string phases_html(const PageSeries& series, const Snapshot& snapshot, std::uint32_t batch);
 
+/// Returns the figures of each Epoch as a table; empty if there are none.
+std::string epochs_html(const Snapshot& snapshot);
+
 /// Returns a row for each path of the call tree.
-std::string tree_html(const Snapshot& snapshot, const PagePaths& paths);
+/// \param ranks of which the snapshot is the sum: times and calls are the mean of a rank.
+std::string tree_html(const Snapshot& snapshot, const PagePaths& paths, std::uint64_t ranks);
 
 /// Returns the totals of paths over ranks, and the ranks' busy times.
 std::string ranks_html(const JobReport& job);

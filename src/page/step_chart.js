@@ -22,8 +22,8 @@ class StepChart {
    * `draw(chart)` draws into chart.plot; `linesAt(step, y, chart)` returns the lines of the tooltip. With `canvas`, the
    * plot has one behind it.
    */
-  constructor(element, {label, height, draw, linesAt, hasAxis = true, canvas = false}) {
-    Object.assign(this, {element, height, draw, linesAt, hasAxis});
+  constructor(element, {label, height, draw, linesAt, hasAxis = true, canvas = false, top = kMargin.top}) {
+    Object.assign(this, {element, height, draw, linesAt, hasAxis, top});
     this.legend = html("div", {class: "legend"});
     this.canvas = canvas ? html("canvas", {"aria-hidden": "true"}) : null;
     this.picture = svg("svg", {height, "aria-hidden": "true"});
@@ -54,7 +54,6 @@ class StepChart {
     this.width = width;
     this.left = kMargin.left;
     this.right = width - (width < kNarrow ? 10 : kGutter);
-    this.top = kMargin.top;
     this.bottom = this.height - (this.hasAxis ? kMargin.bottom : 6);
     this.picture.setAttribute("width", width);
     this.picture.setAttribute("height", this.height);

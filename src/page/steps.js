@@ -70,7 +70,7 @@ class StepTimes {
     const columns = blocks.columns(view.low, view.high, 2 * (chart.right - chart.left));
     const y = this.scale(chart, columns);
     this.drawPauses(chart);
-    this.drawExtremes(chart, columns, y);
+    if (!this.series.isAll) this.drawExtremes(chart, columns, y);
     const labels = this.drawBands(chart, y);
     this.drawWorst(chart, y);
     chart.drawLabels(labels);
@@ -105,7 +105,7 @@ class StepTimes {
       const x = Math.max(begin, chart.left) + 2;
       if (end > chart.left + 8) around.append(svg("text", {class: "quiet", x, y: top - 5}, "warm-up"));
     }
-    const places = data.breaks.map((place, at) => ({x: chart.x(blocks.positionOfPlace(place) - 0.5), epoch: at + 2}))
+    const places = data.breaks.map((place, at) => ({x: chart.x(blocks.positionOfPlace(place) - 0.5), epoch: at + 1}))
       .filter((each) => each.x > chart.left && each.x < chart.right);
     if (places.length > (chart.right - chart.left) / 5) return;
     let free = chart.left + 60;
@@ -149,7 +149,7 @@ class StepTimes {
       svg("path", {class: "median back", d: middle}), svg("path", {class: "median", d: middle}));
     const last = bandAt(this.series, Math.min(end, blocks.size) - 1);
     return [{y: y(last.median), text: `median ${timeText(last.median)}`, isStrong: true},
-      {y: y(last.high), text: `90 % ≤ ${timeText(last.high)}`}];
+      {y: y(last.high), text: `${this.series.isAll ? "slowest" : "90 % ≤"} ${timeText(last.high)}`}];
   }
 
   drawWorst(chart, y) {
@@ -165,12 +165,13 @@ class StepTimes {
   drawLegend(chart, columns) {
     const {data} = this.series;
     const most = Math.max(...columns.map((each) => each.steps));
-    const items = [most > 1 ? keyItem("extremes", `min to max of up to ${countText(most)} steps`)
+    const {isAll} = this.series;
+    const items = isAll ? [] : [most > 1 ? keyItem("extremes", `min to max of up to ${countText(most)} steps`)
       : keyItem("each", "each step")];
-    if (data.bands.low.length > 0) items.push(keyItem("band", "10 to 90 % of steps"), keyItem("median", "median"));
+    if (isAll) items.push(keyItem("band", "fastest to slowest rank"), keyItem("median", "median of the ranks"));
+    else if (data.bands.low.length > 0) items.push(keyItem("band", "10 to 90 % of steps"), keyItem("median", "median"));
     if (slowSteps(this.series).length > 0) items.push(keyItem("worst", "longest steps"));
     const tools = html("span", {class: "tools"});
-    if (this.all.length > 1) tools.append(this.seriesChoice());
     const log = html("button", {type: "button", "aria-pressed": this.isLog}, "log scale");
     log.addEventListener("click", () => {
       this.isLog = !this.isLog;
@@ -181,19 +182,6 @@ class StepTimes {
     chart.legend.replaceChildren(...items, tools);
   }
 
-  seriesChoice() {
-    const choice = html("select", {"aria-label": "Which steps"});
-    this.all.forEach((each, at) => {
-      const option = html("option", {value: at}, each.data.label);
-      option.selected = at === view.series;
-      choice.append(option);
-    });
-    choice.addEventListener("change", () => {
-      view.setSeries(Number(choice.value), this.all[choice.value].blocks.whole());
-    });
-    return choice;
-  }
-
   linesAt(step) {
     const {blocks} = this.series;
     const at = blocks.at(step);
@@ -201,6 +189,10 @@ class StepTimes {
     const worst = slowSteps(this.series).find((each) => Math.abs(blocks.positionOfNumber(each.step) - step) <= near);
     const band = bandAt(this.series, at);
     const lines = [[blocks.rangeText(blocks.first[at], blocks.last(at))]];
+    if (this.series.isAll) {
+      return [...lines, ["slowest rank", timeText(band.high)], ["median", timeText(band.median)],
+        ["fastest rank", timeText(band.low)]];
+    }
     if (blocks.counts[at] === 1) lines.push(["step time", timeText(blocks.mean[at])]);
     else lines.push(...["most", "mean", "least"].map((name) => [name, timeText(blocks[name][at])]));
     if (band) lines.push(["90 % of nearby steps", `≤ ${timeText(band.high)}`], ["median", timeText(band.median)]);

@@ -66,6 +66,25 @@ function fitText(text, width, font) {
   return low < 2 ? "" : `${characters.slice(0, low).join("")}…`;
 }
 
+/** Returns the first of `texts` that fits, or else the last one shortened to whole words; empty if nothing fits. */
+function fitWords(texts, width, font) {
+  const fits = (text) => textWidth(text, font) <= width;
+  const found = texts.find(fits);
+  if (found !== undefined) return found;
+  const words = texts.at(-1).match(/[^\p{L}\p{N}]*[\p{L}\p{N}]+/gu) ?? [];
+  for (let count = words.length - 1; count > 0; --count) {
+    const text = `${words.slice(0, count).join("")}…`;
+    if (fits(text)) return text;
+  }
+  return "";
+}
+
+/** Returns the width of a column for these labels, at the left of a chart of this width. */
+function labelWidth(labels, width) {
+  const most = width < kNarrow ? 0.42 * width : 230;
+  return Math.min(Math.max(...labels.map((each) => textWidth(each, "600 12.5px"))) + 18, most);
+}
+
 /** Returns about `count` round numbers from `low` to `high`. */
 function ticks(low, high, count, whole = false) {
   const span = high - low;

@@ -3,7 +3,7 @@
 
 // The call tree's table, with sorting, filtering and selection.
 
-const kColumnsOfTree = ["", "kind", "n", "total_ns", "self_ns", "share", "mean_ns", "p50_ns", "p99_ns", "max_ns",
+const kColumnsOfTree = ["", "share", "mean_ns", "so_far_ns", "self_ns", "n", "p50_ns", "p99_ns", "max_ns", "kind",
   "device total_ns", "device mean_ns"];
 
 class TreeTable {
@@ -25,7 +25,14 @@ class TreeTable {
     });
     this.count = html("span", {class: "quiet", role: "status"});
     tools.replaceChildren(input, this.count);
-    view.onChange((what) => { if (what === "region") this.mark(); });
+    view.onChange((what) => {
+      if (what === "region") this.mark();
+      if (what !== "series") return;
+      this.rows.forEach((row, path) => this.write(row, regions.now[path]));
+      const note = document.getElementById("tree-note");
+      if (note) note.hidden = regions.ranks === 1;
+      this.arrange();
+    });
     this.arrange();
   }
 
@@ -35,18 +42,31 @@ class TreeTable {
     row.cells[0].title = regions.paths[path].full;
     row.cells[0].prepend(swatch(path));
     onPress(row, () => view.choose(path));
-    const share = row.cells[5];
-    const part = Math.min(regions.paths[path].share ?? 0, 1);
-    const bar = (name, width) => svg("rect", {class: name, width, height: 8});
-    share.append(svg("svg", {class: "share", width: 48, height: 8, "aria-hidden": "true"},
-      bar("whole", 48), bar(`c${colorNumber(path)}`, 48 * part)));
+    this.addBar(row, path);
+  }
+
+  addBar(row, path) {
+    const part = Math.min(regions.now[path].share ?? 0, 1);
+    row.cells[1].append(svg("svg", {class: "share", width: 48, height: 8, "aria-hidden": "true"},
+      svg("rect", {class: "whole", width: 48, height: 8}),
+      svg("rect", {fill: colorOf(path), width: 48 * part, height: 8})));
+  }
+
+  /** Writes the figures of another rank. */
+  write(row, region) {
+    const text = (value, format) => (value === null ? "-" : format(value));
+    const times = (names) => names.map((name) => text(region[name], timeText));
+    const texts = [text(region.share, percentText), ...times(["mean_ns", "so_far_ns", "self_ns"]), countText(region.n),
+      ...times(["p50_ns", "p99_ns", "max_ns"])];
+    texts.forEach((each, at) => row.cells[at + 1].replaceChildren(each));
+    this.addBar(row, Number(row.dataset.path));
   }
 
   prepareHead(head, column) {
     const order = html("button", {type: "button"}, head.textContent);
     order.addEventListener("click", () => {
       // Numbers: largest first. Names: tree order. A second click reverses the order.
-      this.isDown = this.column === column ? !this.isDown : column > 1;
+      this.isDown = this.column === column ? !this.isDown : !["", "kind"].includes(kColumnsOfTree[column]);
       this.column = column;
       this.arrange();
     });
@@ -55,7 +75,7 @@ class TreeTable {
 
   value(path) {
     const name = kColumnsOfTree[this.column];
-    const region = regions.paths[path];
+    const region = regions.now[path];
     if (name === "") return path;
     return name.startsWith("device ") ? region.device?.[name.slice(7)] ?? null : region[name];
   }
@@ -72,7 +92,7 @@ class TreeTable {
       `${regions.paths[path].full} ${regions.paths[path].kind}`.toLowerCase().includes(this.filter));
     this.table.classList.toggle("is-flat", !isTree);
     this.body.replaceChildren(...shown.sort(isBefore).map((path) => {
-      this.rows[path].cells[0].lastChild.data = isTree ? regions.paths[path].name : regions.paths[path].full;
+      this.rows[path].cells[0].lastChild.textContent = isTree ? regions.paths[path].name : regions.paths[path].full;
       return this.rows[path];
     }));
     this.count.textContent = shown.length === this.rows.length ? "" : `${shown.length} of ${this.rows.length} regions`;

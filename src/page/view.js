@@ -10,6 +10,7 @@ const view = {
   high: 1,
   series: 0,
   region: -1,  // -1: none
+  metrics: undefined,  // those drawn; undefined: the first ones
   listeners: [],
 
   isWhole() {
@@ -18,11 +19,15 @@ const view = {
 
   /** Shows the steps from `low` to `high`, at least two, limited to existing steps. */
   show(low, high) {
+    this.limit(low, high);
+    this.tell("range");
+  },
+
+  limit(low, high) {
     const [first, last] = this.whole;
     const span = Math.min(Math.max(high - low, 2), last - first);
     this.low = Math.min(Math.max(low, first), last - span);
     this.high = this.low + span;
-    this.tell("range");
   },
 
   showAll() {
@@ -46,11 +51,18 @@ const view = {
     this.tell("region");
   },
 
+  /** Shows other steps, in the same range if they are there. */
   setSeries(series, whole) {
+    const [low, high] = this.isWhole() ? whole : [this.low, this.high];
     this.series = series;
     this.whole = whole;
-    [this.low, this.high] = whole;
+    this.limit(low, high);
     this.tell("series");
+  },
+
+  chooseMetrics(metrics) {
+    this.metrics = metrics;
+    this.tell("metrics");
   },
 
   onChange(listener) {
@@ -68,6 +80,7 @@ const view = {
     if (this.series > 0) parts.push(`series=${this.series}`);
     if (!this.isWhole()) parts.push(`steps=${Math.ceil(this.low)}:${Math.floor(this.high)}`);
     if (this.region >= 0) parts.push(`region=${this.region}`);
+    if (this.metrics) parts.push(`metrics=${this.metrics.join(",")}`);
     if (parts.length === 0 && !location.hash.includes("=")) return;
     history.replaceState(null, "", parts.length === 0 ? "#" : `#${parts.join("&")}`);
   },
@@ -79,6 +92,8 @@ const view = {
     for (const part of location.hash.slice(1).split("&")) {
       const found = part.match(`^(series|region)=(\\d{1,6})$`);
       if (found) wanted[found[1]] = Number(found[2]);
+      const metrics = part.match("^metrics=([\\d,]{0,200})$");
+      if (metrics) wanted.metrics = metrics[1].split(",").filter((each) => each !== "").map(Number);
       const range = part.match(`^steps=(${number}):(${number})$`);
       if (range) wanted.steps = [Number(range[1]), Number(range[2])];
     }
@@ -93,12 +108,14 @@ function viewButtons() {
     button("All", "All steps", () => view.showAll())];
 }
 
-/** Keeps the view in the address when links to parts of the page are followed. */
+/** Keeps the view in the address when links to parts of the page are followed; unfolds these. */
 function keepViewInAddress() {
-  for (const link of document.querySelectorAll("nav a, a.skip")) {
+  for (const link of document.querySelectorAll("a[href^='#']")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
       const part = document.querySelector(link.getAttribute("href"));
+      const folded = part.closest("details");
+      if (folded) folded.open = true;
       part.tabIndex = -1;
       part.focus({preventScroll: true});
       part.scrollIntoView();

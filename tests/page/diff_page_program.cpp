@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Writes pages of comparisons with made-up numbers: diff_page_program <kind> <directory>. Also writes summary.json, the
-// output of takt diff --json for the same data.
+// output of takt diff --json for the same data, and headline.txt, the first line of its text.
 #include "cli/diff_document.hpp"
 #include "cli/diff_page.hpp"
 #include "support/synthetic_run.hpp"
@@ -92,6 +92,7 @@ void write_comparison(const Shape& shape, const std::string& directory) {
   if (shape.is_hostile) { comparison.obstacles.push_back({kHostile, kHostile, {}, {}}); }
   write_file(directory + "/run.html", takt::cli::diff_page(comparison, kHostile, drawn));
   write_file(directory + "/summary.json", takt::cli::diff_json(comparison, kHostile));
+  write_file(directory + "/headline.txt", takt::cli::diff_head(comparison, kHostile).front());
 }
 
 }  // namespace

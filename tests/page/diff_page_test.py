@@ -19,7 +19,7 @@ class Shows(page_case.Case):
                 self.assertIsNotNone(BROWSER.run("return document.documentElement.dataset.ready ?? null"))
 
     def test_every_part_has_its_marks(self):
-        marks = {"#verdict": ".sentence", "#change-chart": ".change path", "#step-chart": "path.line", "#numbers": "tbody tr", "#runs": "tbody tr"}
+        marks = {"#verdict": "li", "#change-chart": ".change path", "#step-chart": "path.line", "#numbers": "tbody tr", "#runs": "tbody tr"}
         for kind in KINDS:
             self.open(kind)
             for part, mark in marks.items():
@@ -54,6 +54,12 @@ class Shows(page_case.Case):
                     self.assertEqual(mean["figure"], "p25")
                     self.assertEqual([each[field] for field in ("base", "new", "change", "low", "high", "basis", "mark")],
                                      [*(mean[field] for field in ("base", "new", "change", "low", "high", "basis")), region["mark"]])
+
+    def test_headline_is_that_of_the_text(self):
+        for kind in ("usual", "few"):
+            self.open(kind)
+            self.assertEqual(self.text("h1"), (page_case.page(kind) / "headline.txt").read_text(encoding="utf-8"))
+            self.assertNotIn("first rank", self.text("#steps"))
 
     def test_intervals_are_drawn_at_their_values(self):
         self.open("usual")
@@ -95,7 +101,7 @@ class Holds(page_case.Case):
         self.open_changed("usual", "drawSides();", "drawSides() ;")
         self.says = ["Content Security Policy"]
         self.assertGreater(BROWSER.box("#numbers-table")[3], 100)
-        self.assertIn("a step takes", self.text("#verdict"))
+        self.assertIn("a step takes", self.text("h1"))
         self.assertIsNone(BROWSER.run("return document.documentElement.dataset.ready ?? null"))
 
     def test_fits_windows_and_is_small(self):

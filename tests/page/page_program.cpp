@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -63,6 +64,15 @@ void add_findings(takt::Snapshot& run) {
   run.findings.push_back(finding_of("unused", "\"Augment\" was never ended: its time is not known", 0, 0));
   run.findings.back().cost.reset();
   run.losses.push_back({"end_without_start", "Optimizer", 1});
+  for (int at = 0; at < 5; ++at) {
+    takt::EpochStats& epoch = run.epochs.emplace_back();
+    epoch.last_step = 400 * (at + 1) - 1;
+    epoch.seconds = 35;
+    epoch.steps = 400;
+    epoch.samples_per_s = 731;
+    epoch.metrics["loss"] = 2.0 / (at + 1);
+    if (at > 0) { epoch.metrics["accuracy"] = 0.5; }
+  }
 }
 
 void write_page(const SyntheticShape& shape, const std::string& directory,
@@ -74,8 +84,24 @@ void write_page(const SyntheticShape& shape, const std::string& directory,
   write_times(run, directory);
 }
 
+/// Adds a run's figures to those of runs whose regions are in the same order.
+void add_up(takt::Snapshot& sum, const takt::Snapshot& one) {
+  if (sum.paths.empty()) {
+    sum = one;
+    return;
+  }
+  for (std::size_t at = 0; at < one.paths.size(); ++at) {
+    if (at == sum.paths.size()) {
+      sum.paths.push_back(one.paths[at]);
+      continue;
+    }
+    sum.paths[at].host.merge(one.paths[at].host);
+    sum.paths[at].self_ns += one.paths[at].self_ns;
+  }
+}
+
 /// Ranks of a job, the third of which is slow.
-void write_job(std::size_t ranks, const std::string& directory) {
+void write_job(std::size_t ranks, const std::string& directory, const SyntheticShape& shape = {}) {
   takt_test::SimulatedJob simulated;
   simulated.ranks = ranks;
   simulated.steps = 300;
@@ -86,17 +112,25 @@ void write_job(std::size_t ranks, const std::string& directory) {
   for (std::int64_t step = 0; step < static_cast<std::int64_t>(simulated.steps); ++step) {
     numbers.push_back(10 + 4 * step);
   }
-  SyntheticShape shape;
-  shape.steps = 1200;
-  SyntheticRun run(shape);
+  constexpr std::size_t kChoices = 8;
+  std::vector<takt::Snapshot> choices;
   JobReport job;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    takt::Snapshot one = run.run();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (rank < kChoices) {
+      SyntheticShape its = shape;
+      if (rank == 5) { its.steps /= 2; }  // it died
+      if (rank == 3) { ++its.regions; }
+      its.seed += rank;
+      choices.push_back(SyntheticRun(its).run());
+    }
+    takt::Snapshot one = choices[rank % kChoices];
     one.run.rank = static_cast<int>(rank);
-    one.wall_ns += rank * 1'000'000;
+    one.run.world_size = static_cast<int>(ranks);
+    one.wall_ns += static_cast<std::int64_t>(rank) * 1'000'000;
+    if (rank < kChoices) { choices[rank] = one; }
     takt::detail::merge_into(job.record, takt::detail::record_of(one));
+    add_up(job.sum, one);
   }
-  job.sum = run.run();
   job.sum.run.rank = -1;
   job.sum.run.world_size = static_cast<int>(ranks);
   for (const takt::detail::RankVerdict& each : takt::detail::verdicts_of(times)) {
@@ -107,8 +141,9 @@ void write_job(std::size_t ranks, const std::string& directory) {
   job.heat = takt::detail::heat_of(times, numbers);
   RunPage page;
   page.figures = &job.sum;
-  page.steps = &run.run();
+  page.steps = &choices.front();
   page.job = &job;
+  for (const takt::Snapshot& each : choices) { page.ranks.push_back(&each); }
   page.endings = {
       "rank 5: died in Epoch > Batch > Comm, open 312 s (thread main); last heard of at 2026-03-01 10:25:12 UTC"};
   write_file(directory + "/run.html", takt::detail::run_page(page));
@@ -187,6 +222,13 @@ Kinds kinds() {
   all["ranks"] = [](const std::string& directory) { write_job(8, directory); };
   all["many_ranks"] = [](const std::string& directory) { write_job(1000, directory); };
   all["largest"] = write_largest;
+  all["largest_job"] = [](const std::string& directory) {
+    SyntheticShape shape;
+    shape.steps = 4000;
+    shape.regions = 190;
+    shape.metrics = 12;
+    write_job(8, directory, shape);
+  };
   return all;
 }
 

@@ -15,7 +15,7 @@ import page_case  # noqa: E402
 from page_case import BROWSER, page  # noqa: E402
 
 KINDS = ("usual", "tiny", "one", "long", "regions", "gpu", "hostile", "long_names", "empty", "ranks", "many_ranks")
-MARKS = {"#findings": ".findings li", "#figures": ".tiles dd", "#step-chart": "path.extremes, circle.step", "#metric-charts": "path.line",
+MARKS = {"#findings": ".findings li", "#figures": ".tiles dd", "#step-chart": "path.extremes, path.band, circle.step", "#metric-charts": "path.line",
          "#phase-chart": "path.phase", "#icicle": ".cell rect", "#tree": "tbody tr", "#distributions": ".strip path", "#lacks": "li",
          "#facts": "tbody tr"}
 
@@ -74,9 +74,9 @@ class Shows(Case):
         self.open("regions")
         cells = BROWSER.run("return [...document.querySelectorAll('#tree-table tbody tr')].map((row) =>"
                             "[row.dataset.path, ...[...row.cells].map((cell) => cell.textContent)])")
-        of_script = BROWSER.run("return regions.paths.map((each) => ['', each.kind, countText(each.n), timeText(each.total_ns),"
-                                "timeText(each.self_ns), percentText(each.share), ...[each.mean_ns, each.p50_ns, each.p99_ns, each.max_ns]"
-                                ".map((ns) => ns === null ? '-' : timeText(ns))])")
+        of_script = BROWSER.run("const text = (ns) => ns === null ? '-' : timeText(ns); return regions.paths.map((each) => ['',"
+                                "percentText(each.share), ...[each.mean_ns, each.total_ns, each.self_ns].map(text), countText(each.n),"
+                                "...[each.p50_ns, each.p99_ns, each.max_ns].map(text), each.kind])")
         for path, _, *texts in cells:
             self.assertEqual(texts, of_script[int(path)][1:])
 
@@ -104,6 +104,43 @@ class Shows(Case):
         BROWSER.move_to(left + width / 2, top + row)
         self.assertIn("rank 3", self.text("#tip"))
         self.assertRegex(self.text("#tip"), r"\+\d+\.\d % busy")
+
+    def test_heat_map_scale_follows_the_slow_rank(self):
+        self.open("ranks")
+        most, row = BROWSER.run("const map = new HeatMap(document.getElementById('heat'), data.heat, []);"
+                                "const row = data.heat.cells.slice(3 * map.columns, 4 * map.columns).sort((a, b) => a - b);"
+                                "return [map.most, row[row.length >> 1]]")
+        self.assertLess(row, most)
+        self.assertLess(most, 2 * row)
+        for end in (f"−{most // 10} % or less", f"+{most // 10} % or more"):
+            self.assertIn(end, self.text("#heat .legend"))
+
+    def test_a_name_has_one_colour_in_every_run_and_chart(self):
+        colours = "return Object.fromEntries(regions.paths.map((path, at) => [path.name, colorOf(at)]))"
+        found = {}
+        for kind in ("usual", "regions", "gpu", "ranks"):
+            self.open(kind)
+            for name, colour in BROWSER.run(colours).items():
+                self.assertEqual(found.setdefault(name, colour), colour, name)
+        self.assertEqual(len({found[name] for name in ("Epoch", "Batch", "IO", "Forward", "Backward", "Optimizer")}), 6)
+        self.open("usual")
+        forward = found["Forward"]
+        for selector in (".cell[data-path='3'] rect", ".strip[data-path='3'] path", "#tree-table tr[data-path='3'] .swatch rect"):
+            self.assertEqual(BROWSER.run("return document.querySelector(arguments[0]).getAttribute('fill')", selector), forward, selector)
+        self.assertIn(forward, BROWSER.run("return [...document.querySelectorAll('.phase')].map((each) => each.getAttribute('fill'))"))
+
+    def test_thin_phases_have_no_pattern(self):
+        self.open("usual")
+        thin = BROWSER.run("return [...document.querySelectorAll('.phase')].filter((each) => each.getBBox().height < kThinPhase)"
+                           ".map((each) => each.getAttribute('fill'))")
+        self.assertEqual([fill for fill in thin if fill.startswith("url")], [])
+
+    def test_epochs_are_a_table(self):
+        self.open("usual")
+        rows = BROWSER.run("return [...document.querySelectorAll('#epochs-table tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        self.assertEqual(rows[:3], [["Epoch", "time", "steps", "samples/s", "accuracy", "loss"],
+                                    ["0", "35.0 s", "400", "731", "-", "2"], ["1", "35.0 s", "400", "731", "0.5", "1"]])
+        self.assertEqual(len(rows), 6)
 
 
 class Moves(Case):
@@ -210,11 +247,11 @@ class Moves(Case):
     def test_table_is_sorted_and_filtered(self):
         self.open("regions")
         order = "return [...document.querySelectorAll('#tree-table tbody tr')].map((row) => regions.paths[row.dataset.path].mean_ns)"
-        BROWSER.click("#tree-table thead th:nth-child(7) button")
+        BROWSER.click("#tree-table thead th:nth-child(3) button")
         means = BROWSER.run(order)
         self.assertEqual(means, sorted(means, reverse=True))
         self.assertEqual(BROWSER.run("return document.querySelector('th[aria-sort]').getAttribute('aria-sort')"), "descending")
-        BROWSER.click("#tree-table thead th:nth-child(7) button")
+        BROWSER.click("#tree-table thead th:nth-child(3) button")
         means = BROWSER.run(order)
         self.assertEqual(means, sorted(means))
         BROWSER.run("document.querySelector('#tree-tools input').focus()")
@@ -223,6 +260,67 @@ class Moves(Case):
         self.assertEqual(len(names), 11)
         self.assertTrue(all("Layer1" in name for name in names), names)
         self.assertIn("11 of 62 regions", self.text("#tree-tools"))
+
+    def choose_steps(self, number):
+        BROWSER.run("const e = document.querySelector('#view select'); e.value = arguments[0]; e.dispatchEvent(new Event('change'));", number)
+        BROWSER.settle()
+
+    def test_reader_chooses_a_rank(self):
+        self.open("ranks")
+        names = BROWSER.run("return [...document.querySelectorAll('#view option')].map((each) => each.textContent)")
+        self.assertEqual(names, ["all ranks: median and spread of 8", "rank 0: Epoch/Batch on main", *(f"rank {rank}" for rank in range(1, 8))])
+        self.assertIn("fastest to slowest rank", self.text("#step-chart .legend"))
+        tops = "return [regions.wall, regions.now.filter((each) => each.parent < 0).reduce((sum, each) => sum + each.so_far_ns, 0)]"
+        cell = "return document.querySelector('#tree-table tr[data-path=\"1\"]').cells[arguments[0]].textContent"
+        wall, inside = BROWSER.run(tops)
+        self.assertLessEqual(inside, wall)
+        self.assertIn("mean of 8 ranks", self.text("#tree"))
+        mean = [BROWSER.run(cell, at) for at in (3, 5)]
+        self.choose_steps(6)
+        self.assertEqual(BROWSER.run(cell, 5), "1 000")
+        self.assertNotEqual([BROWSER.run(cell, at) for at in (3, 5)], mean)
+        wall, inside = BROWSER.run(tops)
+        self.assertLessEqual(inside, wall)
+        self.assertEqual(BROWSER.run("return view.whole"), [-0.5, 999.5])
+        self.assertEqual(BROWSER.run("return location.hash"), "#series=6")
+        self.choose_steps(0)
+        self.assertEqual([BROWSER.run(cell, at) for at in (3, 5)], mean)
+        self.assertEqual(BROWSER.run("return view.whole"), [-0.5, 1999.5])
+        self.open("ranks", "#series=4")
+        self.assertEqual(BROWSER.run("return document.querySelector('#view select').value"), "4")
+
+    def test_median_and_spread_of_the_ranks(self):
+        self.open("ranks")
+        BROWSER.run("view.show(400, 500)")
+        expected = BROWSER.run("""
+            const [all] = choicesOf(data);
+            const middle = (all.blocks.first[all.blocks.at(450)] + all.blocks.last(all.blocks.at(450))) / 2;
+            return data.ranks.map((each) => { const blocks = new Blocks(each.series); return blocks.mean[blocks.at(middle)]; }).sort((a, b) => a - b);""")
+        low, median, high = BROWSER.run("const [all] = choicesOf(data); const at = all.blocks.at(450);"
+                                        "return [all.blocks.least[at], all.blocks.mean[at], all.blocks.most[at]]")
+        self.assertEqual([low, high], [expected[0], expected[-1]])
+        self.assertAlmostEqual(median, (expected[3] + expected[4]) / 2, delta=1)
+
+    def test_reader_chooses_metrics(self):
+        self.open("largest")
+        shown = "return [...document.querySelectorAll('#metric-charts .chart:not([hidden]) .legend .strong')].map((each) => each.textContent)"
+        self.assertEqual(self.count("#metric-charts input"), 12)
+        self.assertEqual(len(BROWSER.run(shown)), 4)
+        BROWSER.click("#metric-charts label:nth-of-type(1) input")
+        BROWSER.click("#metric-charts label:nth-of-type(12) input")
+        BROWSER.settle()
+        names = BROWSER.run("return data.metrics.map((each) => each.name)")
+        self.assertEqual(BROWSER.run(shown), [*names[1:4], names[11]])
+        self.assertEqual(BROWSER.run("return location.hash"), "#metrics=1,2,3,11")
+        self.open("largest", "#metrics=7")
+        self.assertEqual(BROWSER.run(shown), [names[7]])
+        self.assertGreater(self.count("#metric-charts .chart:not([hidden]) path.line"), 0)
+
+    def test_links_unfold_what_they_lead_to(self):
+        self.open("tiny")
+        BROWSER.click("#figures a[href='#rates']")
+        self.assertTrue(BROWSER.run("return document.getElementById('rates').open"))
+        self.assertIn("rates", BROWSER.run("return document.activeElement.id"))
 
     def test_the_address_contains_the_view(self):
         self.open("usual", "#steps=100:300&region=4")
@@ -326,6 +424,32 @@ class Looks(Case):
                     self.open(kind)
                     self.assertEqual(self.wider_than_window(), [])
 
+    def test_narrow_tables_begin_with_share_and_mean(self):
+        BROWSER.resize(420, 800)
+        self.open("usual")
+        heads = BROWSER.run("return [...document.querySelectorAll('#tree-table thead th')].map((each) => [each.textContent, each.getBoundingClientRect().right])")
+        self.assertEqual([name for name, _ in heads[:3]], ["region", "share", "mean"])
+        self.assertLessEqual(heads[2][1], 420)
+
+    def test_names_are_not_cut_inside_a_word(self):
+        for kind in ("usual", "ranks", "gpu"):
+            BROWSER.resize(420, 800)
+            self.open(kind)
+            with self.subTest(kind):
+                self.assertEqual(BROWSER.run("""
+                    const words = new Set(regions.paths.flatMap((each) => each.full.split("/")));
+                    const labels = [...document.querySelectorAll(".cell text, .strip text:not([text-anchor=middle])")]
+                      .map((each) => each.textContent.replace(/ [\\d.]+ (ns|us|ms|s|min|h)$/, ""));
+                    return labels.filter((each) => !each.startsWith("run") && each.split("/").some((word) => !words.has(word)));"""), [])
+                self.assertEqual(BROWSER.run("""
+                    return [...document.querySelectorAll("#tree-table .name")].filter((each) => each.getClientRects()[0].height > 24)
+                      .map((each) => each.textContent);"""), [])
+
+    def test_navigation_scrolls_sideways(self):
+        BROWSER.resize(420, 800)
+        self.open("ranks")
+        self.assertEqual(BROWSER.run("const e = document.querySelector('nav ul'); return [e.scrollWidth > e.clientWidth, e.clientHeight < 48]"), [True, True])
+
     def test_long_names_wrap_without_a_scroll_bar(self):
         for kind in ("hostile", "long_names"):
             with self.subTest(kind=kind):
@@ -399,10 +523,12 @@ class Looks(Case):
 class Contrast(unittest.TestCase):
     """Contrast as of WCAG 2: 4.5 for text against its background, 3 for marks and controls against the page."""
 
+    COLOURS = 19
+
     TEXTS = [("ink", "page"), ("ink", "raised"), ("ink", "chosen"), ("quiet", "page"), ("quiet", "raised"), ("quiet", "chosen"), ("accent", "page"),
-             ("good", "page"), ("bad", "page"), ("page", "ink"), *(("ink", f"t{number}") for number in range(9))]
+             ("good", "page"), ("bad", "page"), ("page", "ink")]
     MARKS = [("control", "page"), ("focus", "page"), ("accent", "rule"), ("extremes", "page"), ("edge", "page"), ("median", "page"), ("median", "band"),
-             ("worst", "page"), ("longer", "page"), ("shorter", "page"), ("page", "longer"), *((f"c{number}", "page") for number in range(9))]
+             ("worst", "page"), ("longer", "page"), ("shorter", "page"), ("page", "longer"), *((f"c{number}", "page") for number in range(COLOURS))]
 
     def test_colours_have_enough_contrast_with_their_background(self):
         css = pathlib.Path(STYLE_SHEET).read_text(encoding="utf-8")
@@ -414,6 +540,15 @@ class Contrast(unittest.TestCase):
                     with self.subTest(name=name, a=a, b=b):
                         self.assertGreaterEqual(contrast(colours[a], colours[b]), least)
 
+    def test_text_is_readable_on_tints_of_colours(self):
+        css = pathlib.Path(STYLE_SHEET).read_text(encoding="utf-8")
+        for part in re.findall(r":root \{(.*?)\}", css, re.DOTALL):
+            colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", part))
+            tint = float(re.search(r"--tint: ([\d.]+);", part)[1])
+            for number in range(self.COLOURS):
+                with self.subTest(number=number, page=colours["page"]):
+                    self.assertGreaterEqual(contrast(colours["ink"], mixed(colours[f"c{number}"], colours["page"], tint)), 4.5)
+
     def test_colours_are_defined_in_one_place(self):
         css = pathlib.Path(STYLE_SHEET).read_text(encoding="utf-8")
         rest = re.sub(r":root \{.*?\}", "", css, flags=re.DOTALL)
@@ -424,6 +559,11 @@ def luminance(colour):
     parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear))
+
+
+def mixed(colour, ground, share):
+    parts = [(int(colour[at:at + 2], 16), int(ground[at:at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in parts)
 
 
 def contrast(a, b):
@@ -490,6 +630,10 @@ class Holds(Case):
             size = (page(kind) / "run.html").stat().st_size
             print(f"{kind}: {size / 1000:.0f} kB")
             self.assertLess(size, 400_000, kind)
+        # Its heat map has a tenth of the cells that there may be.
+        size = (page("largest_job") / "run.html").stat().st_size
+        print(f"largest_job: {size / 1000:.0f} kB")
+        self.assertLess(size, 570_000)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,9 @@ TEST_CASE("HTML: table cells are text and surplus cells are omitted") {
   HtmlTable table("t", "A \"table\"", {{"name"}, {"n", true}});
   table.add({"<x>", "1", "too many"}, 99);
   const std::string html = table.html();
-  CHECK(html.find("<th scope=\"row\" class=\"d12\">&lt;x&gt;</th><td class=\"n\">1</td></tr>") != std::string::npos);
+  CHECK(html.find(
+            "<th scope=\"row\" class=\"d12\"><span class=\"name\">&lt;x&gt;</span></th><td class=\"n\">1</td></tr>") !=
+        std::string::npos);
   CHECK(html.find("aria-label=\"A &quot;table&quot;\"") != std::string::npos);
   CHECK(html.find("too many") == std::string::npos);
 }

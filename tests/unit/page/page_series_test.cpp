@@ -127,8 +127,11 @@ TEST_CASE("page: counts metric values that are not numbers, and averages very la
   };
   for (int at = 0; at < 2000; ++at) { add(at % 2 == 0 ? 1.7e308 : 1.6e308); }
   add(std::nan(""));
-  const auto json = nlohmann::json::parse(takt::detail::metric_json("<loss>", history).text());
+  const auto json = nlohmann::json::parse(takt::detail::metric_json("<loss>", history, 1000).text());
   CHECK(json["points"] == 2001);
+  const auto joined = nlohmann::json::parse(takt::detail::metric_json("<loss>", history, 16).text());
+  CHECK(joined["mean"].size() <= 16);
+  CHECK(joined["most"][0].get<double>() == 1.7e308);
   CHECK(json["not_finite"] == 1);
   for (const auto& mean : json["mean"]) { CHECK(mean.get<double>() == Approx(1.65e308).epsilon(0.01)); }
 }

@@ -49,7 +49,8 @@ TEST_CASE("page: is readable without its script, which reads the embedded data")
   CHECK(has(page, "IO &lt;takes&gt; most"));
   CHECK(has(page, "<strong>1.00 s</strong> <span>12.0 % "));
   CHECK(has(page, "<svg class=\"still\""));
-  CHECK(has(page, "<td>compute</td><td class=\"n\">2 000</td>"));
+  CHECK(has(page, "<td class=\"n\">2 000</td>"));
+  CHECK(has(page, "<td>compute</td></tr>"));
   CHECK(has(page, "synthetic-20260301T101530Z-4711"));
   CHECK(has(page, "2026-03-01 10:15:30 UTC"));
   CHECK(count_of(page, "<script") == 3);
@@ -121,9 +122,9 @@ TEST_CASE("page: reports omitted data") {
   const std::string page = page_of(run.run());
   CHECK(has(page, "this page: 806 paths"));
   CHECK(has(page, "this page: 152 regions"));
-  CHECK(has(page, "this page: 4 metrics"));
+  CHECK(data_of(page)["metrics"].size() == 12);
   CHECK(has(page, "each 16 steps"));
-  CHECK(has(page, ">903 more</th>"));
+  CHECK(has(page, ">903 more</span></th>"));
   CHECK(page.size() < 400'000);
 }
 
@@ -177,6 +178,71 @@ TEST_CASE("page: shows the number of metric values that are not finite") {
   const std::string page = page_of(snapshot);
   CHECK(has(page, "this page: 2 "));
   CHECK_FALSE(has(page, "of fine are"));
+}
+
+TEST_CASE("page: Epochs are a table with their metrics") {
+  Snapshot snapshot = SyntheticRun({}).run();
+  CHECK_FALSE(has(page_of(snapshot), "epochs-table\">"));
+  for (int at = 0; at < 150; ++at) {
+    takt::EpochStats& epoch = snapshot.epochs.emplace_back();
+    epoch.seconds = 2.5;
+    epoch.metrics["<loss>"] = 0.25;
+    if (at != 0) { epoch.steps = 1200; }
+    if (at != 0) { epoch.samples_per_s = 500; }
+  }
+  snapshot.epochs_left_out = 3;
+  const std::string page = page_of(snapshot);
+  CHECK(has(page, "samples/s</th><th scope=\"col\" class=\"n\">&lt;loss&gt;</th>"));
+  CHECK(has(page,
+            "<span class=\"name\">0</span></th><td class=\"n\">2.50 s</td><td class=\"n\">-</td>"
+            "<td class=\"n\">-</td><td class=\"n\">0.25</td></tr>"));
+  CHECK(has(page, "<span class=\"name\">149</span></th><td class=\"n\">2.50 s</td><td class=\"n\">1 200</td>"));
+  CHECK_FALSE(has(page, "<span class=\"name\">75</span>"));
+  CHECK(has(page, "53 further Epochs"));
+}
+
+TEST_CASE("page: a run of one rank speaks of no others") {
+  Snapshot snapshot = SyntheticRun({}).run();
+  const std::string page = page_of(snapshot);
+  const std::string body = page.substr(0, page.find("<script"));
+  CHECK_FALSE(has(body.substr(body.find("</style>")), "rank"));
+  CHECK(data_of(page)["ranks"].empty());
+  snapshot.run.world_size = 4;
+  CHECK(has(page_of(snapshot), "rank 0 of 4"));
+}
+
+TEST_CASE("page: a job shows the mean of a rank, and ranks to choose from") {
+  SyntheticShape shape;
+  shape.steps = 400;
+  shape.regions = 5;
+  const Snapshot first = SyntheticRun(shape).run();
+  shape.steps = 200;
+  shape.regions = 4;
+  Snapshot second = SyntheticRun(shape).run();
+  second.run.rank = 1;
+  takt::detail::JobReport job;
+  job.sum = first;
+  job.sum.run.rank = -1;
+  job.sum.run.world_size = 2;
+  for (takt::PathStats& each : job.sum.paths) { each.self_ns = 6'000'000'000; }
+  RunPage page;
+  page.figures = &job.sum;
+  page.steps = &first;
+  page.job = &job;
+  page.ranks = {&first, &second};
+  for (const Snapshot* each : page.ranks) { takt::detail::merge_into(job.record, takt::detail::record_of(*each)); }
+  const std::string html = takt::detail::run_page(page);
+  CHECK(has(html, "<td class=\"n\">3.00 s</td><td class=\"n\">200</td>"));
+  CHECK(has(html, "mean of 2 ranks"));
+  const nlohmann::json data = data_of(html);
+  REQUIRE(data["ranks"].size() == 2);
+  CHECK(data["run"]["ranks"] == 2);
+  CHECK(data["ranks"][1]["rank"] == 1);
+  CHECK(data["ranks"][1]["series"]["steps"] == 200);
+  CHECK(data["ranks"][1]["series"]["path"] == data["series"][0]["path"]);
+  REQUIRE(data["ranks"][1]["paths"].size() == data["paths"].size());
+  CHECK(data["ranks"][1]["paths"].back().is_null());
+  CHECK(data["ranks"][0]["paths"][1][0] == 400);
 }
 
 TEST_CASE("page: the exporter writes the complete page at the end") {
