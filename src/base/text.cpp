@@ -43,7 +43,8 @@ std::string_view nearest(std::string_view word, const std::string_view* known, s
   const std::string_view found = *std::min_element(
       known, known + count,
       [word](std::string_view a, std::string_view b) { return edit_distance(word, a) < edit_distance(word, b); });
-  return edit_distance(word, found) <= std::max<std::size_t>(word.size() / 3, 1) ? found : std::string_view();
+  const std::size_t size = std::min(word.size(), found.size());
+  return edit_distance(word, found) <= std::max<std::size_t>(size / 3, size < 4 ? 1 : 2) ? found : std::string_view();
 }
 
 namespace {

@@ -102,8 +102,8 @@ bool report_nearest(const CLI::App& app, std::string_view word) {
   }
   if (word.substr(0, 1) == "-" || std::find(known.begin(), known.end(), word) != known.end()) { return false; }
   const std::string_view nearest = detail::nearest(word, known.data(), known.size());
-  detail::print(stderr, "takt: unknown command '{}'{}. Commands:{}\n", detail::fit(detail::printable(word), 60),
-                nearest.empty() ? "" : detail::format("; did you mean {}?", nearest), list);
+  detail::print(stderr, "takt: unknown command '{}'{} Commands:{}\n", detail::fit(detail::printable(word), 60),
+                nearest.empty() ? "." : detail::format("; did you mean {}?", nearest), list);
   return true;
 }
 

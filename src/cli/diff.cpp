@@ -110,9 +110,14 @@ std::string region_path(const std::string& wanted, const std::set<std::string>& 
     throw Error(detail::format("several regions match {}: {}; use the full path", shown,
                                detail::printable(detail::join(found, ", "))));
   }
-  const std::vector<std::string_view> known(paths.begin(), paths.end());
-  const std::string nearest = detail::printable(detail::nearest(wanted, known.data(), known.size()));
-  throw Error(detail::format("no region {}{}", shown, nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  std::vector<std::string_view> known;  // paths, and their last keys
+  for (const std::string_view path : paths) {
+    known.push_back(path);
+    known.push_back(path.substr(path.rfind('/') + 1));
+  }
+  const std::string nearest(detail::nearest(wanted, known.data(), known.size()));
+  throw Error(detail::format("no region {}{}", shown,
+                             nearest.empty() ? "" : "; did you mean " + detail::printable(nearest) + "?"));
 }
 
 /// REQUIRES: one of the words of --on, or an empty text.

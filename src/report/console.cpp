@@ -167,21 +167,26 @@ constexpr Column kTable[] = {
 
 using detail::TextTable;
 
-/// Returns the columns that the form names, or the usual ones.
-std::vector<const Column*> columns_of(const Snapshot& snapshot, const TableForm& form) {
+struct Chosen {
+  std::vector<const Column*> columns;
+  bool named = false;  ///< by the form; false: the usual ones
+};
+
+/// Returns the columns that the form names, or the usual ones if it names none that exists.
+Chosen columns_of(const Snapshot& snapshot, const TableForm& form) {
   std::vector<const Column*> columns;
   for (const std::string& name : detail::names_in(form.columns)) {
     const auto found =
         std::find_if(std::begin(kTable), std::end(kTable), [&](const Column& each) { return each.name == name; });
     if (found != std::end(kTable)) { columns.push_back(&*found); }
   }
-  if (!columns.empty()) { return columns; }
+  if (!columns.empty()) { return {columns, true}; }
   const auto has_device = [](const PathStats& path) { return path.device.n() != 0; };
   const bool device = std::any_of(snapshot.paths.begin(), snapshot.paths.end(), has_device);
   for (const Column& each : kTable) {
     if (each.priority != kOnDemand && (device || !each.of_device)) { columns.push_back(&each); }
   }
-  return columns;
+  return {columns, false};
 }
 
 TextTable::Line line_of_run(const Snapshot& snapshot, const std::vector<const Column*>& columns) {
@@ -201,22 +206,23 @@ TextTable::Line line_of(const Place& at, const std::vector<const Column*>& colum
   return line;
 }
 
-TextTable table_of(const Snapshot& snapshot, const TableForm& form, std::size_t width) {
-  const std::vector<const Column*> chosen = columns_of(snapshot, form);
-  std::vector<TextTable::Line> lines = {line_of_run(snapshot, chosen)};
-  for (const std::uint32_t path : detail::tree_order(snapshot)) { lines.push_back(line_of({snapshot, path}, chosen)); }
+TextTable table_of(const Snapshot& snapshot, const Chosen& chosen, std::size_t width) {
+  std::vector<TextTable::Line> lines = {line_of_run(snapshot, chosen.columns)};
+  for (const std::uint32_t path : detail::tree_order(snapshot)) {
+    lines.push_back(line_of({snapshot, path}, chosen.columns));
+  }
   std::vector<detail::TextColumn> columns;
-  columns.reserve(chosen.size());
-  for (const Column* each : chosen) {
-    columns.push_back(form.columns.empty() ? detail::TextColumn{each->head, each->priority}
-                                           : detail::TextColumn{each->name, 0});
+  columns.reserve(chosen.columns.size());
+  for (const Column* each : chosen.columns) {
+    columns.push_back(chosen.named ? detail::TextColumn{each->name, 0}
+                                   : detail::TextColumn{each->head, each->priority});
   }
   return {columns, std::move(lines), width};
 }
 
 /// Returns the heading, with a line above the stream-span columns if these are shown.
-std::vector<std::string> head_of(const TextTable& table, const TableForm& form) {
-  if (!form.columns.empty() || !table.shows(kDevicePriority)) { return {table.head()}; }
+std::vector<std::string> head_of(const TextTable& table, bool named) {
+  if (named || !table.shows(kDevicePriority)) { return {table.head()}; }
   return {detail::format("{:>{}}", kStreamHead, table.width()), table.head()};
 }
 
@@ -290,13 +296,14 @@ std::vector<std::string> detail::table_columns() {
 
 std::string format_table(const Snapshot& snapshot, const TableForm& form) {
   detail::Page page(form.width, form.color);
-  const TextTable table = table_of(snapshot, form, page.width());
+  const Chosen chosen = columns_of(snapshot, form);
+  const TextTable table = table_of(snapshot, chosen, page.width());
   const detail::Notes notes = detail::notes_of(snapshot);
   page.gap();
   page.add_part({detail::title_of(snapshot)}, detail::Page::Style::bold);
   page.add_part(detail::one_of_many_lines(snapshot), detail::Page::Style::plain);
   page.add_part(detail::finding_lines(snapshot.findings, form.findings), detail::Page::Style::bold);
-  page.add(head_of(table, form), detail::Page::Style::bold);
+  page.add(head_of(table, chosen.named), detail::Page::Style::bold);
   page.add_part(table.body(), detail::Page::Style::plain);
   page.add_part(notes.rates, detail::Page::Style::plain);
   page.add(notes.caveats, detail::Page::Style::dim);

@@ -54,7 +54,7 @@ void Progress::add(const Snapshot& snapshot, const std::vector<Row>& rows, const
   if (now < next_ || steps_ == 0) { return; }
   next_ = now + (terminal_ ? kTerminalPeriod : kLinePeriod);
   const std::string text = line(snapshot, unit);
-  has_line_ = write(terminal_ ? kBlankLine + fit(text, columns_ - 1) : text + "\n") || has_line_;
+  has_line_ = write(terminal_ ? kBlankLine + wrap(text, columns_ - 1).front() : text + "\n") || has_line_;
 }
 
 std::string Progress::line(const Snapshot& snapshot, const std::string& unit) {

@@ -53,7 +53,7 @@ class BadJob(rig.Case):
         self.assertEqual([(each["run_id"], each["ranks"], each["directory"]) for each in listed],
                          [("command-other", 1, str(run)), ("command-job", 2, str(run))])
         traced = self.takt("trace", "-o", self.scratch / "line.json", run)
-        self.assertIn("these are ranks of 2 runs; using the latest:  command-other\n", traced.stderr)
+        self.assertIn("these are ranks of 2 runs; using the latest: command-other\n", traced.stderr)
         line = json.loads((self.scratch / "line.json").read_text(encoding="utf-8"))
         self.assertEqual([each["rank"] for each in line["otherData"]["ranks"]], [2])
         self.assertIn(' run="command-other" ', self.takt("watch", "--once", run).stdout)

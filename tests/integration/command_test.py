@@ -363,7 +363,7 @@ class Command(rig.Case):
                     finally:
                         closed.chmod(0o700)
                     self.assertEqual(done.returncode, 1)
-                    self.assertIn("cannot be entered: Permission denied; call takt as the user who ran", done.stderr)
+                    self.assertIn("cannot be opened: Permission denied; run takt as the user who ran", done.stderr)
 
     def test_unreadable_files_and_files_in_place_of_directories_are_reported(self):
         self.run_program("names")
@@ -390,7 +390,7 @@ class Command(rig.Case):
             self.assertEqual(self.takt(*words).stderr, "")
 
     def test_the_help_of_a_command_is_the_same_both_ways_and_lists_exit_statuses(self):
-        commands = re.findall(r"^  ([a-z-]+) ", self.takt(status=2).stderr.partition("Commands:")[2], re.MULTILINE)
+        commands = re.findall(r"^  ([a-z-]+) ", self.takt(status=2).stderr.partition("Commands:")[2].partition("\n\n")[0], re.MULTILINE)
         self.assertIn("report", commands)
         self.assertIn("completion", commands)
         for command in set(commands) - {"help"}:
@@ -410,7 +410,6 @@ class Command(rig.Case):
                 self.assertNotIn(leftover, "\n".join(lines))
 
     def test_wrong_words_get_a_near_one_only(self):
-        self.assertIn("did you mean report?", self.takt("reprot", status=2).stderr)
         self.assertNotIn("did you mean", self.takt("nonsense", status=2).stderr)
 
     def test_columns_are_chosen_and_unknown_ones_listed(self):
@@ -451,9 +450,10 @@ class Command(rig.Case):
         return shown
 
     def test_a_misspelt_command_suggests_the_nearest_one(self):
-        for word, nearest in (("reprot", "report"), ("Sync", "sync"), ("chekc", "check"), ("x" * 9999, "")):
+        for word, nearest in (("reprot", "report"), ("Sync", "sync"), ("chekc", "check")):
             with self.subTest(word[:9]):
-                self.assertIn(f"Nearest: {nearest}", self.takt(word, status=2).stderr)
+                self.assertIn(f"did you mean {nearest}?", self.takt(word, status=2).stderr)
+        self.assertNotIn("did you mean", self.takt("x" * 9999, status=2).stderr)
 
     def test_undelivered_output_is_an_error(self):
         self.run_program("names")
@@ -729,7 +729,7 @@ class Command(rig.Case):
         done = self.takt("trace", self.runs, "-o", file)
         self.assertIn("of 2 ranks", done.stdout)
         self.assertNotIn("clock", done.stderr)  # no clock offsets on a single host
-        self.assertIn("1 of 3 ranks left no journal", done.stderr)
+        self.assertIn("1 of 3 ranks have no journal", done.stderr)
         trace = json.loads(file.read_text(encoding="utf-8"))
         names = [each["args"]["name"] for each in trace["traceEvents"] if each["name"] == "process_name"]
         self.assertEqual([each.split(" (")[0] for each in names], ["rank 0", "rank 2"])

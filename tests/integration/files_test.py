@@ -72,7 +72,7 @@ class Files(rig.Case):
                     self.assertIn("cannot write", ended.err)
                     self.assertIn("File too large", ended.err)
                     # The second message appears on a busy machine.
-                    self.assertRegex(ended.err, "\"csv\" (could not deliver everything|had not finished)")
+                    self.assertRegex(ended.err, "\"csv\" (could not deliver all data|had not finished)")
                     # Smaller than the limit, so that the limit does not fail it; the other exporters do not delay it.
                     self.assertEqual(rig.calls(self.summary(), "Batch"), sum(n for n in words if isinstance(n, int)))
                     self.assertGreater(len(self.steps(name="steps.csv.part")), 100)

@@ -121,9 +121,9 @@ class InferenceProxy(rig.Case):
         self.make_data("--nodes", "50")
         nodes = self.data / "nodes.npy"
         whole = nodes.read_bytes()
-        for text, data in {"cut off": whole[:-1], "no 32-bit floats": whole.replace(b"<f4", b"<f8"),
-                           "no .npy file": b"PK" + whole, "C order": whole.replace(b"False", b"True "),
-                           "shape cannot be": whole.replace(b"(50, 5, 10,), }     ", b"(9999999999999,), } "),
+        for text, data in {"cut off": whole[:-1], "not contain 32-bit floats": whole.replace(b"<f4", b"<f8"),
+                           "not a .npy file": b"PK" + whole, "C order": whole.replace(b"False", b"True "),
+                           "the shape is invalid": whole.replace(b"(50, 5, 10,), }     ", b"(9999999999999,), } "),
                            "5 metrics": whole.replace(b"(50, 5, 10,", b"(50, 10, 5,")}.items():
             with self.subTest(text):
                 nodes.write_bytes(data)

@@ -104,7 +104,7 @@ class LastThread(rig.Case):
     def test_cancelled_while_a_timer_waits_and_reports(self):
         ended = self.end("cancelled_timer")
         self.assertIn("complete 0\ncancelled 1\n", ended.out)
-        self.assertIn("open when the next step", ended.err)
+        self.assertIn("had not ended when the next step", ended.err)
 
     def test_cancelled_while_a_run_starts(self):
         self.assertIn("cancelled 1\n", self.end("cancelled_open").out)

@@ -41,7 +41,7 @@ class Merge(rig.Case):
         text = done.stdout + "---\n" + done.stderr + str(done.returncode)
         if words[0] == "trace" and done.returncode == 0:
             text += file.read_text(encoding="utf-8")
-        text = re.sub(r"; all of\s+them:\s+takt\s+report\s+\S+", "", text)
+        text = re.sub(r"; for\s+all\s+ranks:\s+takt\s+report\s+\S+", "", text)
         return re.sub(r", [\d.]+ \w+ ago", "", text.replace(str(run), "RUN"))
 
     def assert_same(self, run, in_file):
@@ -173,7 +173,7 @@ class Merge(rig.Case):
         for file, words in ((self.scratch / "theirs", b"a thesis"), (self.scratch / "theirs.tar", b"\0" * 10240)):
             file.write_bytes(words)
             self.assertIn("--force", self.takt("merge", self.runs, "-o", file, status=1).stderr)
-            self.assertIn("stays", self.takt("merge", self.runs, "-o", file, "--force", status=1).stderr)
+            self.assertIn("is kept", self.takt("merge", self.runs, "-o", file, "--force", status=1).stderr)
             self.assertEqual(file.read_bytes(), words)
         file = self.merge(self.runs)
         self.takt("merge", self.runs, "-o", file, status=1)

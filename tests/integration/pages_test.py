@@ -59,8 +59,9 @@ class Pages(rig.Case):
         self.assert_figures(page, report["summary"])
         data = data_of(page)
         self.assertEqual(data["series"][0]["steps"], 23)
-        self.assertEqual([metric["name"] for metric in data["metrics"]], ["loss", "test_accuracy"])
-        self.assertTrue(re.search("rank 0: (finished|failed)", page))
+        self.assertEqual([metric["name"] for metric in data["metrics"]], ["epoch/samples_per_s", "epoch/steps", "epoch/time_s", "loss", "test_accuracy"])
+        self.assertTrue(re.search("(finished|failed) after", re.sub("<[^>]*>", "", page)))
+        self.assertNotIn("rank 0", re.sub(r"<script.*|<style.*?</style>", "", page, flags=re.DOTALL))
         self.assert_has(page, run.name)
 
     def test_program_writes_it_at_its_end(self):
@@ -90,7 +91,7 @@ class Pages(rig.Case):
         self.assertEqual(data["heat"]["ranks"], [0, 1, 2])
         self.assertEqual(len(data["heat"]["cells"]), 3 * len(data["heat"]["first"]))
         self.assertEqual(data["series"][0]["steps"], 23)  # one rank
-        self.assert_has(page, "These are the steps and metrics of rank 0.")
+        self.assert_has(page, "Metrics, step time in numbers and Epochs are of rank 0.")
         for finding in report["job"]["findings"]:
             self.assert_has(page, finding["sentence"].split(";")[0])
         of_one = data_of(self.page(run, "--rank", 2))

@@ -121,7 +121,7 @@ class Runs(rig.Case):
         text = self.takt("diff", *base, "--", *new).stdout
         self.assertRegex(text, r"\Aa step takes .* instead of .*, by its p25: ")
         self.assertIn("samples/s", text)
-        self.assertIn("of 3 pairs of runs", text)
+        self.assertIn("of 3 pairs of adjacent runs", text)
         # Not alternating, so the machine may cause the difference.
         document = json.loads(self.takt("diff", "--json", "--fail-on", "1000%", base[0], new[0], base[1], "--", new[1], base[2], new[2], status=3).stdout)
         self.assertEqual((document["in_turn"], document["answer"], document["pairs"]), (False, "inconclusive", 0))
@@ -150,7 +150,7 @@ class Runs(rig.Case):
 
     def test_a_severalfold_slowdown_is_a_regression_and_a_speedup_is_not(self):
         base, new = self.sides(3, "--batch", 8)  # each takes an eighth of the 64
-        self.assertIn("(step) may take 2.00 % more, by its p25: regression", self.takt("diff", *new, "--", *base, "--fail-on", "2%", status=1).stdout)
+        self.assertIn("(step) may take up to 2.00 % more, by its p25: regression", self.takt("diff", *new, "--", *base, "--fail-on", "2%", status=1).stdout)
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([COMMAND, "diff", *base, "--", *new], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 2)
@@ -212,7 +212,7 @@ class Runs(rig.Case):
                             ((base, "--", new, "--noise", "-1%"), "not a percentage"),
                             ((base, "--", new, "--region", "step"), "--fail-on"), ((base, "--", new, "--on", "median"), "--on"),
                             ((base, "--", new, "--fail-on", "2%", "--on", "throughput", "--region", "step"), "--on mean"),
-                            ((base, "--", new, "--fail-on", "2%", "--region", "Forwrad"), "nearest: "),
+                            ((base, "--", new, "--fail-on", "2%", "--region", "Forwrad"), "did you mean Forward?"),
                             ((base, "--", new, "--fail-on", "2%", "--region", "Forward"), "several regions")):
             self.assertIn(cure, self.takt("diff", *words, status=2).stderr)
 

@@ -123,7 +123,7 @@ class Termination(rig.Case):
 
     def test_a_later_run_also_ends_under_a_handler_that_calls_the_previous_one(self):
         ended = self.end_by_signal("covered_before", TAKT_TABLE=0)
-        self.assertRegex(ended.err.removeprefix(LATER), "^takt: a handler of SIGTERM was set after that of an earlier Session.*\n$")
+        self.assertRegex(ended.err.removeprefix(LATER), "^takt: another SIGTERM handler was installed over that of an earlier Session.*\n$")
         first, second = sorted(self.directories(), key=lambda directory: "second" in str(directory))
         self.check_finished(first, batches=3)
         self.assertTrue(self.summary(second)["killed"])

@@ -78,7 +78,7 @@ class Nesting(rig.Case):
             with self.subTest(run.name):
                 done = command("trace", run, "-o", file)
                 events, other = slices(file)
-                self.assertIn(f": {sum(map(len, recorded))} regions that 2 of them recorded, steps and what was open", done.stdout)
+                self.assertIn(f": {sum(map(len, recorded))} regions that 2 of them recorded, steps and regions open", done.stdout)
                 self.assertEqual(done.stderr, "")
                 for rank, of_rank in enumerate(recorded):
                     self.assertEqual(other["ranks"][rank]["recorded"]["slices"], len(of_rank))

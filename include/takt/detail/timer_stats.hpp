@@ -51,7 +51,7 @@ class ForgottenLine {
     add("\", which began ");
     add(node.parent == nullptr || node.parent->parent == nullptr ? "outside of any region" : "in ");
     add_path(thread, node.parent);
-    add(", had not ended when the next step or its thread had; is its end missing?");
+    add(", had not ended when the next step or its thread ended; is its end missing?");
   }
   void report() noexcept {
     if (report_forgotten != nullptr) {

@@ -76,7 +76,7 @@ TEST_CASE("an environment without variables keeps the defaults and causes no war
   const ScopedEnvironment environment;
   const CaughtErrors caught;
   CHECK(spell(SessionOptions::from_env()) ==
-        "takt-runs||1|1|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|256|0|0|1");
+        "takt-runs||1|1|0|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|256|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == detail::ClockChoice::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);

@@ -110,7 +110,7 @@ TEST_CASE("Progress: on a terminal, the line is written over itself, cut to the 
   const std::string line = pipe.text();
   CHECK(line.substr(0, 4) == "\r\x1b[K");
   CHECK(line.find('\n') == std::string::npos);
-  CHECK(line.find("step 9, 3 200") == 4);
+  CHECK(line.substr(4) == "step 9,");  // breaks between words
   progress.finish();
   CHECK(pipe.text() == "\r\x1b[K");
   progress.finish();
