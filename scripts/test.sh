@@ -10,8 +10,8 @@
 #             has changed.
 # --full:     the tests that a change must pass: also the main ways to use the package, a short test with each real
 #             component (MLflow, W&B, TensorBoard, Open MPI, a browser), AddressSanitizer, UndefinedBehaviorSanitizer,
-#             ThreadSanitizer, clang++ on sources and headers, clang-format, clang-tidy on changed files, and
-#             shellcheck.
+#             ThreadSanitizer, clang++ on sources and headers, clang-format, clang-tidy on changed files, and the
+#             linter shellcheck.
 # --nightly:  everything, or these parts of it:
 #             ci (all tests with g++), asan, asan-clang, tsan, tsan-clang (whole tree), aarch64 (emulated), batches (the
 #             sources joined in other ways), build (compile times against limits), format, tidy, analyzer, shellcheck.

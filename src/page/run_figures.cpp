@@ -104,7 +104,7 @@ std::string phases_html(const PageSeries& series, const Snapshot& snapshot, std:
 
 std::string epochs_html(const Snapshot& snapshot) {
   constexpr std::size_t kMaxMetricColumns = 8;
-  constexpr std::size_t kLongestMetricName = 40;
+  constexpr std::size_t kLongestEpochMetric = 40;
   if (snapshot.epochs.empty()) { return ""; }
   std::set<std::string> names;
   for (const EpochStats& each : snapshot.epochs) {
@@ -113,7 +113,7 @@ std::string epochs_html(const Snapshot& snapshot) {
   const std::uint64_t more_names = names.size() - std::min(names.size(), kMaxMetricColumns);
   while (names.size() > kMaxMetricColumns) { names.erase(std::prev(names.end())); }
   std::vector<HtmlColumn> columns = {{"Epoch"}, {"time", true}, {"steps", true}, {item_unit(snapshot) + "/s", true}};
-  for (const std::string& each : names) { columns.push_back({fit(printable(each), kLongestMetricName), true}); }
+  for (const std::string& each : names) { columns.push_back({fit(printable(each), kLongestEpochMetric), true}); }
   HtmlTable table("epochs-table", "Epochs", std::move(columns));
   const std::size_t count = snapshot.epochs.size();
   for (std::size_t at = 0; at < count; ++at) {

@@ -20,8 +20,7 @@ namespace {
 
 Region flags_of(KeyIndex key) noexcept {
   const bool monotonic = (mode().load(std::memory_order_relaxed) & kModeMonotonic) != 0;
-  return (key == kBatchKey ? kRegionFolds : Region{0}) |
-         (monotonic || key == kEpochKey ? kRegionUnusual : Region{0});
+  return (key == kBatchKey ? kRegionFolds : Region{0}) | (monotonic || key == kEpochKey ? kRegionUnusual : Region{0});
 }
 
 Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcept {

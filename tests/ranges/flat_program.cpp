@@ -77,7 +77,8 @@ void round_of_ranges() {
 long reported() {
   const char* const library = std::getenv("RANGES_PROFILER");
   void* const profiler = library == nullptr ? nullptr : ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
-  auto* const count = profiler == nullptr ? nullptr : reinterpret_cast<long (*)()>(::dlsym(profiler, "ranges_reported"));
+  auto* const count =
+      profiler == nullptr ? nullptr : reinterpret_cast<long (*)()>(::dlsym(profiler, "ranges_reported"));
   return count == nullptr ? -1 : count();
 }
 

@@ -66,8 +66,7 @@ TEST_CASE("Epoch table: the text and the line of CSV of an Epoch") {
   table.add({metric("loss", 0.3125), metric("a,b", 1)});
   table.add(end_of_epoch(2));
   table.add({metric(takt::detail::kEpochTime, 0.5, 9)});
-  CHECK(takt::detail::epoch_text(table.epochs()[0], "tokens") ==
-        "2.00 s, 10 steps, 160 tokens/s, a,b 1, loss 0.3125");
+  CHECK(takt::detail::epoch_text(table.epochs()[0], "tokens") == "2.00 s, 10 steps, 160 tokens/s, a,b 1, loss 0.3125");
   CHECK(takt::detail::epochs_csv(table.epochs()) ==
         "epoch,last_step,end_unix_ns,seconds,steps,samples_per_s,\"a,b\",loss\n"
         "0,7,1700000000000000000,2,10,160,1,0.3125\n"
