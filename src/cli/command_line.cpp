@@ -389,8 +389,8 @@ void describe_diff(CLI::App& app, Call& call) {
       ->type_name("REGION");
   diff->add_option("--on", options.statistic,
                    "Statistic of step times that the gate judges; default: p25, which stalls do not affect")
-      ->check(CLI::IsMember({"p25", "p50", "mean", "p95", "throughput"}))
-      ->type_name("STATISTIC");
+      ->check(CLI::IsMember({"p25", "p50", "mean", "p95", "throughput"}).description(""))
+      ->type_name("p25|p50|mean|p95|throughput");
   diff->add_option("--noise", options.noise,
                    "Maximum difference of two unchanged runs; needed for fewer than three runs, or runs not in turn")
       ->type_name("PERCENT");

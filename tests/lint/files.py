@@ -22,7 +22,7 @@ def licence_problems():
 
 def header_problems():
     for path, text in tree.files((".hpp",)):
-        if "\n#pragma once\n" not in text and not path.startswith("include/takt/detail/macros_"):
+        if "\n#pragma once\n" not in text and path != "tests/support/catch.hpp":  # precompiled: says why
             yield f"{path}: no #pragma once"
 
 

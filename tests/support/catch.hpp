@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+// No #pragma once: this header is precompiled, and a precompiled header from a compiler cache may come from a copy with
+// other comments, which #pragma once takes for another file.
+#ifndef TAKT_TESTS_SUPPORT_CATCH_HPP
+#define TAKT_TESTS_SUPPORT_CATCH_HPP
 
 // Includes Catch2, major version 2 or 3.
 #if __has_include(<catch2/catch_test_macros.hpp>)
@@ -28,3 +31,5 @@ inline auto containing(const std::string& part) {
 }
 
 }  // namespace takt_test
+
+#endif
