@@ -228,8 +228,8 @@ class MlflowTest(Case):
         self.assertEqual(run.data.tags["mlflow.runName"], "mlflow-test")
         self.assertEqual(run.data.tags["takt.run_id"], self.sent()[2])
         self.assertEqual(len(run.data.tags["long"]), 5000 if IS_OLD else 8000)
-        self.assertIn('"ns::f<int>" is "', ended.err.replace("time/Batch/", ""))
-        self.assertIn(f'"損失" is "{safe("損失")}"', ended.err)
+        self.assertIn('"ns::f<int>" to "', ended.err.replace("time/Batch/", ""))
+        self.assertIn(f'"損失" to "{safe("損失")}"', ended.err)
         self.check_artifacts(run)
 
     def check_artifacts(self, run):
