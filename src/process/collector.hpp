@@ -20,8 +20,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-struct AnsweredSpan;
-
 /// Collected data, ready for exporters.
 struct Drained {
   std::vector<Row> rows;
@@ -53,8 +51,6 @@ class Collector {
   /// Returns true if none is left.
   bool drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
              const std::vector<std::uint32_t>& paths, Much much = Much::all);
-  /// Takes a result that its thread has not taken yet, if its row is here.
-  void take(AnsweredSpan& span, const std::vector<std::uint32_t>& paths);
   /// Forgets a recorder that will send nothing more.
   void forget(const Recorder* recorder) { open_spans_.erase(recorder); }
   /// Returns the data that is ready; `all`: also rows that still wait, as incomplete.

@@ -17,7 +17,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -74,9 +73,6 @@ class Registry {
   void poll_orphans() noexcept {
     if (TAKT_UNLIKELY(threads_.has_orphans())) { check_orphans(); }
   }
-  /// Queries devices for results on behalf of threads, which take them later. Calls `rest` after every few queries,
-  /// without holding a lock.
-  void ask_devices(const std::function<void()>& rest);
   /// Waits until no device result is pending on ended threads or this one, until `deadline_ns` at most. Returns false
   /// at the deadline.
   bool complete(Recorder* here, std::uint64_t deadline_ns) noexcept;

@@ -75,7 +75,6 @@ class SnapshotReader {
   void read_counters(Snapshot& snapshot) const;
   void add_node(const Node& node, std::uint32_t path, Snapshot& snapshot);
   void add_overflow(const Tree& tree, Snapshot& snapshot);
-  void add_answer(const AnsweredSpan& span);
   void count_losses(const Tree& tree);
 
   const Clock& clock_;
