@@ -8,8 +8,10 @@
 #include <takt/backends/detail/event_api.hpp>
 #include <takt/backends/event.hpp>
 #include <takt/detail/hot.hpp>
+#include <takt/detail/library_version.hpp>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -59,6 +61,10 @@ CudaDriver* load() noexcept {
     driver->availability.lose(error == kStubLibrary ? "libcuda.so.1 is the stub for linking, not a driver"
                                                     : "the driver does not work");
   } else {
+    static char text[32];
+    static LibraryVersion library_version{"cuda_driver", text};
+    std::snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
+    add_library_version(library_version);
     loaded.store(driver, std::memory_order_release);  // pairs with the load after a fork
     pthread_atfork(nullptr, nullptr, []() noexcept { loaded.load()->availability.after_fork_in_child(); });
   }

@@ -7,8 +7,10 @@
 #include <takt/backends/event.hpp>
 #include <takt/backends/hip.hpp>
 #include <takt/detail/hot.hpp>
+#include <takt/detail/library_version.hpp>
 
 #include <atomic>
+#include <cstdio>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -50,6 +52,16 @@ HipRuntime* load() noexcept {
   return runtime;
 }
 
+/// Adds the version to the run's libraries, once.
+void add_hip_version(int number) noexcept {
+  static char text[32];
+  static LibraryVersion version{"hip_runtime", text};
+  static std::atomic<bool> is_added{false};
+  if (is_added.exchange(true, std::memory_order_relaxed)) { return; }
+  std::snprintf(text, sizeof text, "%d.%d", number / 10'000'000, number / 100'000 % 100);
+  add_library_version(version);
+}
+
 HipRuntime::Synchronize* find_synchronize() noexcept {
   HipRuntime::Synchronize* found = nullptr;
   made_once<open_library>().find(found, "hipEventSynchronize", true);
@@ -67,6 +79,7 @@ bool HipRuntime::has_device() noexcept {
   if (error != 0 || count == 0) { availability.lose(kNoDeviceReason); }
   int number = 0;
   if (version != nullptr && version(&number) == 0 && number != 0) {
+    add_hip_version(number);
     checks_streams_.store(number >= kFirstThatChecksStreams, std::memory_order_relaxed);
   }
   asked_.store(true, std::memory_order_release);  // pairs with the acquire above

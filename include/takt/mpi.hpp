@@ -3,6 +3,7 @@
 #pragma once
 
 // Compiled by the program with its own MPI, so that libtakt depends on none. Link takt::mpi and that MPI.
+#include <takt/detail/library_version.hpp>
 #include <takt/detail/rank_messages.hpp>
 #include <takt/session.hpp>
 
@@ -176,6 +177,19 @@ class Messages final : public core::RankMessages {
   std::list<Message> outgoing_;
 };
 
+/// Adds the version of the MPI library to the run's.
+inline void add_version() {
+  static std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  static core::LibraryVersion version{"mpi", text.data()};
+  static const bool added = [] {
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    core::add_library_version(version);
+    return true;
+  }();
+  (void)added;
+}
+
 inline bool is_usable(void (*report)(bool finalized)) {
   int started = 0;
   int ended = 0;
@@ -255,6 +269,7 @@ inline void arm(std::chrono::milliseconds deadline) {
 inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions options = SessionOptions::from_env()) {
   if (!detail::is_usable(takt::detail::report_without_mpi)) { return options; }
   detail::check(comm);
+  detail::add_version();
   detail::channel_of_job() = &detail::channel_of(comm);
   const MPI_Comm all = detail::channel_of_job()->comm;
   takt::detail::MpiIdentity identity;

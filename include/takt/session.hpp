@@ -83,6 +83,7 @@ struct SessionOptions {
   std::optional<int> world_size;          ///< [TAKT_WORLD_SIZE] empty: from the launcher
   std::optional<int> local_rank;          ///< rank on its node; empty: from the launcher
   bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own and prints
+  bool command_line = true;               ///< [TAKT_COMMAND_LINE=0|1] record the program's arguments
 
   /// Returns the defaults, overridden by the environment. An invalid value is reported once, with the valid values, and
   /// ignored. An unknown TAKT_ variable is reported, too.

@@ -105,6 +105,21 @@ struct ProcessMark {
   std::optional<std::uint64_t> image;  ///< start address of its stack, which each exec chooses again
 };
 
+/// The machine and the program of a run, read once at the start of the Session. Empty: unknown.
+struct MachineInfo {
+  std::string cpu;                                ///< model of the processors
+  std::optional<std::int64_t> cores;              ///< physical cores
+  std::optional<std::int64_t> logical_cpus;       ///< online logical CPUs; ProcessTimes::processors: usable ones
+  std::optional<std::int64_t> host_memory_bytes;  ///< memory of the machine; in a container, of its host
+  std::vector<std::string> gpus;                  ///< model of each GPU that the drivers list
+  std::string commit;                             ///< git commit of the sources, hexadecimal
+  /// Program and arguments without likely secrets, at most 4,096 bytes; a longer command ends in "...".
+  std::vector<std::string> command;
+  std::string compiler;  ///< compiler of libtakt, such as "g++ 12.2.0"
+  /// Name and version of libraries that the program uses with Takt, such as "mpi" and "libtorch".
+  std::vector<std::pair<std::string, std::string>> libraries;
+};
+
 /// Identity of a run. Rank and world size are from the API or the launcher.
 struct RunInfo {
   std::string name;  ///< as given to Session; "takt" without a Session
@@ -123,6 +138,7 @@ struct RunInfo {
   /// From Session::group(), by name; in snapshots. Ranks of the same groups are compared with each other.
   std::vector<std::pair<std::string, int>> groups;
   std::string takt_version;  ///< version of the library that recorded it, such as "0.1.0"; empty: unknown
+  MachineInfo machine;       ///< in snapshots
 };
 
 /// The clock that host times use.

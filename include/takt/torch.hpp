@@ -4,6 +4,7 @@
 
 // Compiled by the program with its own libtorch (1.13 or later), so that libtakt depends on none. Link takt::torch and
 // that libtorch. docs/torch.md describes the regions.
+#include <takt/detail/library_version.hpp>
 #include <takt/detail/torch_observer.hpp>
 #include <takt/error.hpp>
 #include <takt/key.hpp>
@@ -11,6 +12,10 @@
 #include <takt/stream.hpp>
 
 #include <ATen/record_function.h>
+
+#if __has_include(<torch/version.h>)
+#include <torch/version.h>
+#endif
 
 // Headers that only a libtorch for GPUs has.
 #if __has_include(<c10/hip/impl/hip_cmake_macros.h>)
@@ -96,6 +101,11 @@ class TorchOps {
       throw Error("takt: TorchOpsOptions: every, depth and names are 1 or more");
     }
     detail::torch_names.allow(options.names);
+#ifdef TORCH_VERSION
+    static detail::LibraryVersion version{"libtorch", TORCH_VERSION};
+    static const bool added = (detail::add_library_version(version), true);
+    (void)added;
+#endif
   }
   TorchOps(const TorchOps&) = delete;
   TorchOps& operator=(const TorchOps&) = delete;

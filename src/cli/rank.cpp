@@ -162,6 +162,7 @@ void drop_figures(Rank& rank) {
   slim.run = std::move(full.run);
   slim.params = std::move(full.params);
   slim.wall_ns = full.wall_ns;
+  slim.process = full.process;
   slim.findings = std::move(full.findings);
   slim.trials = std::move(full.trials);
   slim.measurements = std::move(full.measurements);

@@ -67,6 +67,7 @@ JsonText rank_json(const Rank& rank) {
       {"attempt", rank.snapshot.run.attempt},
       {"host", rank.snapshot.run.host},
       {"pid", rank.snapshot.run.pid},
+      {"machine", detail::machine_json(rank.snapshot.run.machine)},
       {"directory", rank.directory.path()},
       {"state", state_word(rank.ending)},
       {"last_sign_unix_ns", rank.heartbeat_unix_ns},

@@ -11,6 +11,7 @@
 #include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_comparison.hpp"
 #include "report/console.hpp"
+#include "report/notes.hpp"
 #include "report/results_report.hpp"
 
 #include <algorithm>
@@ -247,6 +248,16 @@ std::vector<Finding> findings_of(const std::vector<Rank>& ranks) {
   return detail::findings_of_ranks(findings, ranks.size());
 }
 
+/// Ranks may differ in host and command.
+void drop_differing_machines(const std::vector<Rank>& ranks, detail::JobReport& job) {
+  std::set<std::string> kinds;
+  for (const Rank& each : ranks) { kinds.insert(detail::machine_text(each.snapshot)); }
+  if (kinds.size() < 2) { return; }
+  job.sum.run.machine = {};
+  job.warnings.push_back(
+      detail::format("the ranks have {} kinds of machine or program; takt report --json lists them", kinds.size()));
+}
+
 void add_ending(const Rank& rank, bool is_alone, std::vector<std::string>& lines) {
   const int number = rank.snapshot.run.rank;
   const bool usual = rank.ending == Ending::finished && !is_alone;
@@ -293,6 +304,7 @@ RunReport ReportBuilder::finish(ReadRun run) {
   report.warnings = std::move(run.warnings);
   report.missing = missing_ranks(report.ranks, run.world);
   report.job.sum = sum_.take();
+  drop_differing_machines(report.ranks, report.job);
   report.trials = trials_of(report.ranks);
   if (report.ranks.size() == 1) {
     report.job.record = {};

@@ -51,6 +51,7 @@ enum class FrameType : std::uint16_t {
   sampled = 25,
   samples = 26,
   clock_readings = 27,
+  machine = 28,
 };
 
 struct SegmentHeader {

@@ -173,6 +173,23 @@ void visit(Coder& coder, Record& run) {
   }
 }
 
+template <class Coder, class Record, OnlyFor<Record, MachineInfo> = 0>
+void visit(Coder& coder, Record& machine) {
+  const auto text = [](auto& inner, auto& each) { inner.text(each); };
+  coder.text(machine.cpu);
+  for (auto* each : {&machine.cores, &machine.logical_cpus, &machine.host_memory_bytes}) {
+    visit_known(coder, *each, -1);
+  }
+  coder.list(machine.gpus, text);
+  coder.text(machine.commit);
+  coder.list(machine.command, text);
+  coder.text(machine.compiler);
+  coder.list(machine.libraries, [](auto& inner, auto& library) {
+    inner.text(library.first);
+    inner.text(library.second);
+  });
+}
+
 template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>
 void visit(Coder& coder, Record& clock) {
   coder.text(clock.name);

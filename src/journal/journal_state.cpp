@@ -213,6 +213,7 @@ JournalState::Answer JournalState::apply(const Frame& frame, std::uint64_t seen_
   };
   static constexpr Use kUses[] = {
       {FrameType::run, &JournalState::take<RunInfo, &JournalState::use>},
+      {FrameType::machine, &JournalState::take<MachineInfo, &JournalState::use>},
       {FrameType::clock, &JournalState::take<ClockInfo, &JournalState::use>},
       {FrameType::path, &JournalState::take<PathRecord, &JournalState::use>},
       {FrameType::thread, &JournalState::take<ThreadRecord, &JournalState::use>},
@@ -269,8 +270,14 @@ bool JournalState::has_series(std::uint32_t index) {
 }
 
 bool JournalState::use(RunInfo& run) {
-  run.groups = std::move(state_.run.groups);  // they have their own frame
+  run.groups = std::move(state_.run.groups);  // they have their own frames
+  run.machine = std::move(state_.run.machine);
   state_.run = std::move(run);
+  return true;
+}
+
+bool JournalState::use(MachineInfo& machine) {
+  state_.run.machine = std::move(machine);
   return true;
 }
 

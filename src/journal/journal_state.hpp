@@ -75,6 +75,7 @@ class JournalState {
   bool take(const Frame& frame);
 
   bool use(RunInfo& run);
+  bool use(MachineInfo& machine);
   bool use(ClockInfo& clock);
   bool use(PathRecord& record);
   bool use(ThreadRecord& record);

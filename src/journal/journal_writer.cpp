@@ -142,6 +142,7 @@ void JournalChanges::add_state(FrameBuffer& out, const Snapshot& snapshot) {
 
 void JournalChanges::add_run(FrameBuffer& out, const Snapshot& snapshot) {
   if (!std::exchange(has_run_, true)) { out.add(FrameType::run, snapshot.run); }
+  add_changed(out, FrameType::machine, snapshot.run.machine, machine_);
   add_changed(out, FrameType::clock, snapshot.clock, clock_);
 }
 

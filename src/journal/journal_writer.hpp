@@ -69,9 +69,10 @@ class JournalChanges {
   void add_sampled(FrameBuffer& out, const Snapshot& snapshot);
 
   bool has_run_ = false;
-  std::string clock_;            // last encoding
-  std::deque<PathStats> paths_;  // grows without moving histograms
-  std::size_t totals_ = 0;       // paths whose numbers were written; zeros must be written too
+  std::string machine_{"\0\1\1\1\0\0\0\0\0", 9};  // last encoding; initially unknown
+  std::string clock_;                             // last encoding
+  std::deque<PathStats> paths_;                   // grows without moving histograms
+  std::size_t totals_ = 0;                        // paths whose numbers were written; zeros must be written too
   std::vector<ThreadInfo> threads_;
   std::vector<std::string> series_;  // last encodings
   Notes params_;

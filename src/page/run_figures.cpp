@@ -371,7 +371,10 @@ std::string facts_html(const Snapshot& snapshot) {
                                                 {"started", utc_text(run.start_unix_ns) + " UTC"},
                                                 {"host", run.host},
                                                 {"clock", snapshot.clock.name}};
+  machine["machine"] = machine_text(snapshot);
+  machine["commit"] = run.machine.commit;
   if (run.rank >= 0) {
+    machine["command"] = join(run.machine.command, " ");
     machine["process"] = std::to_string(run.pid);
     machine["attempt"] = std::to_string(run.attempt);
     if (run.world_size > 1) { machine["rank from"] = run.rank_source; }

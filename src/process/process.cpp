@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -269,6 +270,22 @@ std::vector<std::string_view> process_variable_names() {
   std::vector<std::string_view> names;
   for (const auto& variable : kProcessVariables) { names.emplace_back(variable.name); }
   return names;
+}
+
+namespace {
+
+std::atomic<const LibraryVersion*> newest_library{nullptr};
+
+}  // namespace
+
+void add_library_version(LibraryVersion& version) noexcept {
+  version.next = newest_library.load(std::memory_order_relaxed);
+  // Pairs with library_versions().
+  while (!newest_library.compare_exchange_weak(version.next, &version, std::memory_order_release)) {}
+}
+
+const LibraryVersion* library_versions() noexcept {
+  return newest_library.load(std::memory_order_acquire);  // pairs with add_library_version()
 }
 
 }  // namespace detail

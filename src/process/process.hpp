@@ -5,6 +5,7 @@
 #include "process/registry.hpp"
 #include "record/clock.hpp"
 
+#include <takt/detail/library_version.hpp>
 #include <takt/detail/process.hpp>
 
 #include <cstdint>
@@ -38,6 +39,9 @@ bool switched_off() noexcept;
 
 /// Returns the CPU time that the process had used at start_process(), in ns; 0 in a forked child. Any thread.
 std::uint64_t cpu_ns_at_start() noexcept;
+
+/// Returns the list of add_library_version(), newest first. Any thread.
+const LibraryVersion* library_versions() noexcept;
 
 /// Process-wide settings, independent of a Session; the first two are read at the first recording. Invalid values are
 /// reported (error cause "environment.<variable>") and replaced by the default.

@@ -507,6 +507,7 @@ Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
   Snapshot sum;
   sum.run = snapshot.run;
   sum.run.directory.clear();
+  sum.run.machine = {};  // those of other ranks are unknown
   sum.run.rank = -1;
   sum.run.world_size = static_cast<int>(job.wall.ranks);
   sum.wall_ns = static_cast<std::int64_t>(job.wall.max_ns);

@@ -301,6 +301,7 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   detail::JsonLines lines(take);
   lines.member("schema", kSchema);
   lines.member("run", run_json(snapshot));
+  lines.member("machine", detail::machine_json(snapshot.run.machine));
   lines.member("clock", clock(snapshot.clock));
   lines.member("wall_ns", snapshot.wall_ns);
   lines.member("uncovered_ns", snapshot.uncovered_ns);

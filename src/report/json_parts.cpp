@@ -214,6 +214,20 @@ JsonText epochs_json(const Snapshot& snapshot) {
   return list;
 }
 
+JsonText machine_json(const MachineInfo& machine) {
+  JsonText libraries = JsonText::object();
+  for (const auto& [name, version] : machine.libraries) { libraries.add(name, version); }
+  return {{"cpu", known(!machine.cpu.empty(), machine.cpu)},
+          {"cores", machine.cores},
+          {"logical_cpus", machine.logical_cpus},
+          {"host_memory_bytes", machine.host_memory_bytes},
+          {"gpus", known(!machine.gpus.empty(), machine.gpus)},
+          {"commit", known(!machine.commit.empty(), machine.commit)},
+          {"command", known(!machine.command.empty(), machine.command)},
+          {"compiler", known(!machine.compiler.empty(), machine.compiler)},
+          {"libraries", libraries}};
+}
+
 JsonText sensors_json(const Snapshot& snapshot) {
   JsonText all = JsonText::array();
   for (const Sensor& each : snapshot.sensors) { all.push_back(sensor_json(each)); }

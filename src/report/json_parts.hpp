@@ -31,6 +31,8 @@ JsonText throughput_json(const std::vector<JobThroughput>& all,
 
 // Members of summary.json. All: any thread.
 
+/// A member that is null, or has no elements, is unknown.
+JsonText machine_json(const MachineInfo& machine);
 /// Returns a list of Epochs with their number, in the order of their ends.
 JsonText epochs_json(const Snapshot& snapshot);
 JsonText sensors_json(const Snapshot& snapshot);

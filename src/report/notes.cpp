@@ -457,6 +457,28 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
   return fit_end(printable(snapshot.path_name(path)), columns);
 }
 
+std::string machine_text(const Snapshot& snapshot) {
+  const MachineInfo& machine = snapshot.run.machine;
+  std::string text;
+  const auto add = [&text](const char* separator, const std::string& part) {
+    if (!part.empty()) { text += (text.empty() ? "" : separator) + part; }
+  };
+  add(", ", machine.cpu);
+  if (machine.logical_cpus) {
+    const std::int64_t usable = snapshot.process.processors.value_or(*machine.logical_cpus);
+    add(", ", detail::format("{} of {} CPUs", usable, *machine.logical_cpus));
+  }
+  if (machine.host_memory_bytes) { add(", ", human_bytes(static_cast<double>(*machine.host_memory_bytes))); }
+  for (std::size_t at = 0, end = 0; at < machine.gpus.size(); at = end) {
+    while (end < machine.gpus.size() && machine.gpus[end] == machine.gpus[at]) { ++end; }
+    add(", ", (end - at == 1 ? "" : std::to_string(end - at) + " x ") + machine.gpus[at]);
+  }
+  if (!machine.commit.empty()) { add("; ", "commit " + machine.commit.substr(0, 7)); }
+  if (!machine.compiler.empty()) { add("; ", "takt " + snapshot.run.takt_version + ", " + machine.compiler); }
+  for (const auto& [name, version] : machine.libraries) { add(", ", name + " " + version); }
+  return printable(text);
+}
+
 Notes notes_of(const Snapshot& snapshot) {
   Notes notes;
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
@@ -473,6 +495,9 @@ Notes notes_of(const Snapshot& snapshot) {
   death_line(snapshot, notes.caveats);
   add_sample_caveats(snapshot, notes.caveats);
   missing_lines(snapshot, notes.caveats);
+  if (const std::string text = machine_text(snapshot); !text.empty()) {
+    notes.caveats.push_back("machine: " + (is_job(snapshot) ? "" : printable(snapshot.run.host) + ", ") + text);
+  }
   if (!snapshot.run.directory.empty()) { notes.caveats.push_back("files: " + printable(snapshot.run.directory)); }
   return notes;
 }

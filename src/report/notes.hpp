@@ -24,6 +24,10 @@ struct Notes {
 };
 Notes notes_of(const Snapshot& snapshot);
 
+/// Returns the machine and the program in one line, without the host and the command; empty: unknown. Printable. Any
+/// thread.
+std::string machine_text(const Snapshot& snapshot);
+
 /// Returns true for a snapshot of several ranks.
 inline bool is_job(const Snapshot& snapshot) noexcept { return snapshot.run.rank < 0; }
 

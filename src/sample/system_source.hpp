@@ -24,6 +24,8 @@ class KernelFile {
   explicit KernelFile(const char* path) noexcept;
 
   std::string_view text() const noexcept { return {text_, size_}; }
+  /// Returns true if the file may be longer.
+  bool is_full() const noexcept { return size_ == sizeof text_; }
   int error() const noexcept { return error_; }  ///< errno of the read; 0: success
   /// Parses the number at the start of the text. Returns false if there is none.
   bool number(std::uint64_t& value) const noexcept;

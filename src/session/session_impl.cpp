@@ -13,6 +13,7 @@
 #include "record/names.hpp"
 #include "report/text_table.hpp"
 #include "session/crash.hpp"
+#include "session/machine.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
 
@@ -72,6 +73,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   const std::int64_t begin_ns = steady_ns();
   bound_memory();
   run_ = identify_run(name_, options_);
+  if (!silent_) { run_.machine = read_machine(options_.command_line); }
   records_in_flight.store(static_cast<std::uint32_t>(std::clamp(options_.gpu_records, 8, 1 << 16)),
                           std::memory_order_relaxed);
   if (Recorder* recorder = this_recorder()) {
@@ -337,6 +339,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.process.blocked_ns = blocked_ns();
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_ + snapshot.process.blocked_ns;
   samples_.report(snapshot);
+  if (!silent_) { add_later(snapshot.sensors, snapshot.run.machine); }
   snapshot.process.earlier_sessions = earlier_sessions_;
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);

@@ -91,6 +91,7 @@ std::string get_sample_period(const SessionOptions& options) { return std::to_st
 
 using Options = SessionOptions;
 constexpr EnvironmentVariable<Options> kSessionVariables[] = {
+    flag_variable<Options, &Options::command_line>("TAKT_COMMAND_LINE"),
     number_variable<&Options::csv_bytes, 0, 1 << 20, 1 << 20>("TAKT_CSV_MB", "a number of MiB"),
     text_variable<&Options::directory>("TAKT_DIR"),
     number_variable<&Options::exit_timeout, 0, kMaxInt, 1>("TAKT_EXIT_MS", "a number of milliseconds"),

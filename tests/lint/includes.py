@@ -17,15 +17,16 @@ CPP_MAY_USE = {"system", "third party"}
 # The exporters are separate libraries. They may use these modules of libtakt if the code is exported or header-only.
 LIBTAKT = {"base", "record", "process", "journal", "sample", "findings", "ranks", "measure", "report", "page", "session"}
 SHARED_WITH_EXPORTERS = {"base/encoding.hpp", "base/environment.hpp", "base/report_error.hpp", "base/file.hpp",
-                         "base/directory_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp",
-                         "base/other_process.hpp", "base/text.hpp", "base/threads.hpp", "journal/journal_reader.hpp"}
+                         "base/directory_files.hpp", "base/format.hpp", "base/git_tree.hpp", "base/json.hpp", "base/json_text.hpp",
+                         "base/other_process.hpp", "base/secrets.hpp", "base/text.hpp", "base/threads.hpp",
+                         "journal/journal_reader.hpp"}
 # The same for the backends, which look up vendors' libraries like the sampler does.
 SHARED_WITH_BACKENDS = {"base/driver_library.hpp", "base/threads.hpp"}
 # The main header for training code includes the CPU clock. One header includes the program's MPI. Two include its
 # libtorch; one of them includes the backend that this libtorch is built for. No other exceptions.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h"),
               ("include/takt/detail/torch_observer.hpp", "ATen/record_function.h"),
-              *(("include/takt/torch.hpp", name) for name in ("ATen/record_function.h", "takt/backends/cuda.hpp",
+              *(("include/takt/torch.hpp", name) for name in ("ATen/record_function.h", "torch/version.h", "takt/backends/cuda.hpp",
                 "takt/backends/hip.hpp", "c10/cuda/CUDAStream.h", "c10/hip/HIPStream.h"))}
 
 # <time.h> and <sched.h> are POSIX and included by every libstdc++ header about threads; the recorder needs

@@ -4,7 +4,6 @@
 #include "mlflow/mlflow_client.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "mlflow/mlflow_messages.hpp"
-#include "trackers/git_state.hpp"
 #include "trackers/http.hpp"
 #include "trackers/live_delivery.hpp"
 #include "trackers/tracker_names.hpp"
@@ -142,7 +141,6 @@ bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std:
   if (!directory_.empty()) { client_.keep_cursor(detail::kMlflow.cursor_file(directory_), lease); }
   feed_.emplace(client_, detail::kMlflow, directory_);
   feed_->begin(snapshot);
-  client_.set_commit(detail::git_state().commit);
   client_.begin(snapshot);
   return true;
 }

@@ -46,8 +46,6 @@ class MlflowClient : public RunConsumer {
   /// cursor's. Call before take().
   void resume(const MlflowCursor& cursor);
 
-  /// Sets the commit of the program's sources; empty: unknown. Call before take().
-  void set_commit(std::string commit) { start_.set_commit(std::move(commit)); }
   /// Never drops points from now on; the caller limits the backlog.
   void found_journal() noexcept override { batches_.queue().keep_all(); }
   bool has_space() const noexcept override { return stopped() || queue().points() < max_points_; }

@@ -138,7 +138,6 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"run_id", cursor.run_id},
       {"nonce", cursor.nonce},
       {"source", cursor.source},
-      {"commit", cursor.commit},
       {"experiment_name", cursor.experiment_name},
       {"experiment_id", cursor.experiment_id},
       {"joined_run", cursor.joined_run},
@@ -172,7 +171,6 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   cursor.first_schema = texts["schema"] == kFirstSchema;
   if (!cursor.first_schema && texts["schema"] != kSchema) { return false; }
   cursor.of = texts["of"];
-  cursor.commit = texts["commit"];
   cursor.killed_bytes = all.numbers["killed_bytes"];
   cursor.killed_rows = all.numbers["killed_rows"];
   all.get("server", cursor.server);

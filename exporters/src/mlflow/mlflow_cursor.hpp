@@ -53,7 +53,6 @@ struct MlflowCursor {
   std::string server;  ///< server URL, for display
   std::string nonce;   ///< finds the run if the answer to its creation was lost
   std::string source;  ///< name of the program
-  std::string commit;  ///< commit of its sources; empty: unknown
   // Settings of the run; a resumed delivery must use the same.
   std::string experiment_name;
   std::string experiment_id;

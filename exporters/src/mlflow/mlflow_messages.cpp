@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/report_error.hpp"
+#include "base/text.hpp"
 #include "trackers/tracker_names.hpp"
 
 #include <algorithm>
@@ -197,7 +198,7 @@ std::string with_member(const char* name, const std::string& value, const std::s
 }
 
 std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce,
-                               const std::string& source, const std::string& commit) {
+                               const std::string& source) {
   const bool child = run.rank != 0 && !options.run_id.empty();
   JsonText tags = JsonText::array();
   const auto tag = [&](const char* name, const std::string& value) {
@@ -207,7 +208,7 @@ std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options,
   tag("mlflow.user", login.empty() ? user_name() : login);
   tag("mlflow.source.name", source);
   tag("mlflow.source.type", "LOCAL");
-  tag("mlflow.source.git.commit", commit);
+  tag("mlflow.source.git.commit", run.machine.commit);
   tag(kMlflowParent, child ? options.run_id : "");
   tag(kMlflowNonce, nonce);
   tag("takt.run_id", run.id);
@@ -215,6 +216,9 @@ std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options,
   tag("takt.rank", std::to_string(run.rank));
   tag("takt.world_size", std::to_string(run.world_size));
   tag("takt.attempt", std::to_string(run.attempt));
+  tag("takt.cpu", run.machine.cpu);
+  tag("takt.gpus", join(run.machine.gpus, ", "));
+  tag("takt.command", join(run.machine.command, " ").substr(0, 5000));  // the limit of old servers
   const bool one_of_many = options.all_ranks && run.world_size > 1;
   const JsonText body = {{"run_name", one_of_many ? detail::format("{} rank-{:04}", run.name, run.rank) : run.name},
                          {"start_time", run.start_unix_ns / 1'000'000},

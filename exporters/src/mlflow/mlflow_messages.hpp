@@ -66,9 +66,8 @@ HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment&
 std::string mlflow_nonce();
 /// Returns the body of runs/create, without experiment_id.
 /// \param source name of the program.
-/// \param commit of the program's sources; may be empty.
 std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce,
-                               const std::string& source, const std::string& commit);
+                               const std::string& source);
 /// Returns `body`, a JSON object, with one more member at the front.
 std::string with_member(const char* name, const std::string& value, const std::string& body);
 /// Returns the encoded path of the run's files below the server URL; empty if a client cannot upload files.

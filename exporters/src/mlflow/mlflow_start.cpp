@@ -43,7 +43,6 @@ void MlflowStart::resume(const MlflowCursor& cursor) {
   options_.run_id = cursor.joined_run;
   nonce_ = cursor.nonce;
   source_ = cursor.source;
-  commit_ = cursor.commit;
   former_server_ = cursor.server;
   run_id_ = cursor.run_id;
 }
@@ -52,7 +51,6 @@ void MlflowStart::report(MlflowCursor& cursor) const {
   cursor.server = lines_.server().substr(0, lines_.server().find('?'));
   cursor.nonce = nonce_;
   cursor.source = source_;
-  cursor.commit = commit_;
   cursor.experiment_name = options_.experiment_name;
   cursor.experiment_id = options_.experiment_id;
   cursor.joined_run = options_.run_id;
@@ -72,7 +70,7 @@ void MlflowStart::begin(const Snapshot& snapshot) {
   } else {
     begin_in_experiment();
   }
-  create_body_ = mlflow_create_body(snapshot.run, options_, nonce_, source_, commit_);
+  create_body_ = mlflow_create_body(snapshot.run, options_, nonce_, source_);
 }
 
 /// Starts in the experiment that the options name.

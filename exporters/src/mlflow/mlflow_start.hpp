@@ -32,8 +32,6 @@ class MlflowStart {
   /// Resumes where another process stopped. Call before begin().
   void resume(const MlflowCursor& cursor);
   void report(MlflowCursor& cursor) const;
-  /// Sets the commit of the program's sources; empty: unknown. Call before begin().
-  void set_commit(std::string commit) { commit_ = std::move(commit); }
 
   void begin(const Snapshot& snapshot);
   /// Chooses the parent's experiment if the run names a parent before it is created: MLflow shows a child below its
@@ -113,7 +111,6 @@ class MlflowStart {
   bool resumed_ = false;
   Place instead_;  // replaces the cursor's place; empty: none
   std::string source_;
-  std::string commit_;
   std::string parent_;          // a run in whose experiment this run is created
   bool sought_parent_ = false;  // or no search is needed
   std::string former_server_;   // of the previous process

@@ -230,6 +230,7 @@ class WandbLive : public detail::LiveRun {
   void send(steady_clock::time_point until, bool all);
 
   WandbOptions options_;
+  detail::WandbEnvironment environment_;
   bool is_online_ = false;
   std::optional<detail::WandbRun> run_;          // set in the constructor
   std::optional<detail::JournalFeed> feed_;      // set in begin()
@@ -249,7 +250,7 @@ WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
   if (is_online_) { detail::WandbUpload::check(options_); }
   if (options_.run_id.empty()) { options_.resume = WandbResume::unset; }  // no run of a generated id exists
   run_.emplace(options_);
-  run_->describe(detail::wandb_environment(options_));
+  environment_ = detail::wandb_environment(options_);
 }
 
 bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why, detail::FileLease* lease) {
@@ -265,6 +266,8 @@ bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::
   }
   feed_.emplace(*run_, detail::kWandb, directory);
   feed_->begin(snapshot);
+  if (snapshot.run.machine.command.empty()) { environment_.args.clear(); }  // SessionOptions::command_line
+  run_->describe(environment_);
   run_->open(snapshot);
   return true;
 }

@@ -5,14 +5,13 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/json_text.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "trackers/git_state.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_rows.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -30,7 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxOfSystemFile = std::size_t{4} << 20U;
 constexpr std::size_t kMaxArgs = 1000;
-constexpr const char* kMasked = "***";
 
 // Fields of EnvironmentRecord.
 enum : std::uint32_t {
@@ -134,31 +132,6 @@ void read_command(const std::string& system, const WandbOptions& options, WandbE
   if (environment.program.empty()) { environment.program = words.front(); }
   words.erase(words.begin());
   if (options.arguments) { environment.args = without_secrets(std::move(words), options.api_key); }
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-/// Returns whether an option is named after a secret: "--api-key", "HF_TOKEN", "db.password".
-bool names_secret(const std::string& name) {
-  std::string word;
-  const auto is_secret = [&word] {
-    const std::array<const char*, 8> ends = {"key",    "token",      "secret", "password",
-                                             "passwd", "passphrase", "pwd",    "auth"};
-    return word == "pass" || word == "credentials" || word == "bearer" || word == "authorization" ||
-           std::any_of(ends.begin(), ends.end(), [&word](const char* end) { return ends_with(word, end); });
-  };
-  for (const char each : name) {
-    const auto byte = static_cast<unsigned char>(each);
-    if (std::isalnum(byte) != 0) {
-      word += static_cast<char>(std::tolower(byte));
-      continue;
-    }
-    if (is_secret()) { return true; }
-    word.clear();
-  }
-  return is_secret();
 }
 
 std::string rfc3339(std::int64_t seconds, std::int64_t ns) {
@@ -292,31 +265,6 @@ WandbEnvironment wandb_environment(const WandbOptions& options, const std::strin
   read_memory(system, environment);
   read_gpus(system, environment);
   return environment;
-}
-
-std::vector<std::string> without_secrets(std::vector<std::string> args, const std::string& secret) {
-  bool next_is_secret = false;
-  for (std::string& arg : args) {
-    const std::size_t equals = arg.find('=');
-    const bool is_option = !arg.empty() && arg.front() == '-';
-    if (std::exchange(next_is_secret, false) && !is_option) {
-      arg = kMasked;
-      continue;
-    }
-    if (names_secret(arg.substr(0, equals))) {
-      if (equals != std::string::npos) { arg = arg.substr(0, equals + 1) + kMasked; }
-      next_is_secret = equals == std::string::npos && is_option;
-      continue;
-    }
-    if (arg.find("://") != std::string::npos && arg.find('@') != std::string::npos) {
-      const std::size_t begin = equals < arg.find("://") ? equals + 1 : 0;
-      arg = arg.substr(0, begin) + without_credentials(arg.substr(begin));
-    }
-    for (std::size_t at = 0; !secret.empty() && (at = arg.find(secret)) != std::string::npos;) {
-      arg.replace(at, secret.size(), kMasked);
-    }
-  }
-  return args;
 }
 
 Protobuf wandb_environment_message(const WandbEnvironment& environment, const std::string& host,

@@ -38,10 +38,6 @@ struct WandbEnvironment {
 /// \param system prefix of the system's paths, for tests.
 WandbEnvironment wandb_environment(const WandbOptions& options, const std::string& system = "");
 
-/// Masks in `args` the values of options named after secrets ("--api-key=x", "--token x"), occurrences of `secret`, and
-/// credentials in addresses.
-std::vector<std::string> without_secrets(std::vector<std::string> args, const std::string& secret);
-
 /// Returns the message of a log's environment record.
 /// \param writer_id identifies the process among those of a run.
 Protobuf wandb_environment_message(const WandbEnvironment& environment, const std::string& host,

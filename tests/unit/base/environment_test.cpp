@@ -28,8 +28,9 @@ using Lines = std::vector<std::string>;
 
 /// The list of all variables, as shown for an unknown one.
 const std::string kKnown =
-    "TAKT_CLOCK TAKT_CONNECT_MS TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_RECORDS TAKT_HTML "
-    "TAKT_JOURNAL TAKT_JOURNAL_MB TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_PROFILER_RANK TAKT_PROGRESS TAKT_RANK "
+    "TAKT_CLOCK TAKT_COMMAND_LINE TAKT_CONNECT_MS TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES "
+    "TAKT_GPU_RECORDS TAKT_HTML TAKT_JOURNAL TAKT_JOURNAL_MB TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_PROFILER_RANK "
+    "TAKT_PROGRESS TAKT_RANK "
     "TAKT_RANKS TAKT_RUN_ID TAKT_SAMPLE_MS TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS "
     "TAKT_TRIALS TAKT_TRIALS_GO_ON TAKT_TRIALS_SECONDS TAKT_TRIALS_STEPS TAKT_UNCAUGHT TAKT_WARMUP TAKT_WORLD_SIZE";
 
@@ -49,6 +50,7 @@ std::string spell(const SessionOptions& o) {
                                           o.rank.value_or(-1),
                                           o.world_size.value_or(-1),
                                           o.all_ranks,
+                                          o.command_line,
                                           o.journal,
                                           static_cast<long long>(o.journal_bytes),
                                           static_cast<long long>(o.csv_bytes),
@@ -76,7 +78,7 @@ TEST_CASE("an environment without variables keeps the defaults and causes no war
   const ScopedEnvironment environment;
   const CaughtErrors caught;
   CHECK(spell(SessionOptions::from_env()) ==
-        "takt-runs||1|1|0|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|256|0|0|1");
+        "takt-runs||1|1|0|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|1|268435456|268435456|256|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == detail::ClockChoice::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
@@ -112,6 +114,7 @@ TEST_CASE("each variable sets only its corresponding option") {
       {"TAKT_RANK", "3", [](SessionOptions& o) { o.rank = 3; }},
       {"TAKT_WORLD_SIZE", "8", [](SessionOptions& o) { o.world_size = 8; }},
       {"TAKT_RANKS", "all", [](SessionOptions& o) { o.all_ranks = true; }},
+      {"TAKT_COMMAND_LINE", "0", [](SessionOptions& o) { o.command_line = false; }},
   };
   for (const Case& c : cases) {
     INFO(c.name);

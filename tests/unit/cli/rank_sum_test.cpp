@@ -4,12 +4,15 @@
 
 #include "report/sample_notes.hpp"
 #include "support/catch.hpp"
+#include "support/mentions.hpp"
 #include "support/sampled_run.hpp"
+#include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace takt_test;
@@ -174,4 +177,27 @@ TEST_CASE("Rank sum: sensors and energies of a damaged journal keep valid refere
   CHECK(sum.sensors.size() == 4);  // without an id each is separate
   CHECK(sum.step_energies.empty());
   CHECK(sum.region_energies.empty());
+}
+
+TEST_CASE("the machine of several ranks is printed once if all agree, else the number of kinds") {
+  const auto report_of = [](const std::vector<std::string>& cpus) {
+    takt::cli::ReportBuilder builder(true);
+    for (int rank = 0; rank < static_cast<int>(cpus.size()); ++rank) {
+      takt::cli::Rank each;
+      each.snapshot = rank_with(rank, {"A"});
+      each.snapshot.run.host = "node" + std::to_string(rank);
+      each.snapshot.run.machine.cpu = cpus[static_cast<std::size_t>(rank)];
+      each.snapshot.run.machine.command = {"train", std::to_string(rank)};
+      builder.add(std::move(each));
+    }
+    takt::cli::ReadRun run;
+    run.ranks = run.world = cpus.size();
+    return takt::cli::report_text(builder.finish(std::move(run)), {200, false});
+  };
+  CHECK(contains(report_of({"EPYC", "EPYC"}), "machine: EPYC\n"));
+  CHECK(contains(report_of({"EPYC"}), "machine: node0, EPYC\n"));
+  const std::string text = report_of({"EPYC", "Xeon", "EPYC"});
+  CHECK_FALSE(contains(text, "machine:"));
+  CHECK(mentions(text, {"2", "kinds of machine"}));
+  CHECK_FALSE(contains(report_of({"", ""}), "machine"));
 }

@@ -627,6 +627,26 @@ TEST_CASE("the report says what its figures include and exclude") {
   CHECK_FALSE(contains(wide(snapshot), "thread thread"));
 }
 
+TEST_CASE("one line names the machine and the program") {
+  Snapshot snapshot = one_second();
+  CHECK_FALSE(contains(table(snapshot, 200), "machine:"));
+  snapshot.run.host = "vm";
+  snapshot.run.takt_version = "0.1.0";
+  snapshot.process.processors = 2;
+  takt::MachineInfo& machine = snapshot.run.machine;
+  machine.compiler = "g++ 12.2.0";
+  CHECK(contains(table(snapshot, 200), "machine: vm, takt 0.1.0, g++ 12.2.0\n"));
+  machine.cpu = "AMD EPYC\n7763";
+  machine.logical_cpus = 64;
+  machine.host_memory_bytes = 23'500'000'000;
+  machine.gpus = {"H200", "H200", "A100"};
+  machine.commit = "1a2b3c4d5e";
+  machine.libraries = {{"mpi", "Open MPI v4.1.4"}};
+  CHECK(contains(table(snapshot, 200),
+                 "machine: vm, AMD EPYC?7763, 2 of 64 CPUs, 23.5 GB, 2 x H200, A100; commit 1a2b3c4; takt 0.1.0, "
+                 "g++ 12.2.0, mpi Open MPI v4.1.4\n"));
+}
+
 TEST_CASE("times in which nothing ran are reported first") {
   Snapshot snapshot = sample_snapshot();
   const std::string before = wide(snapshot);

@@ -131,6 +131,31 @@ TEST_CASE("summary.json has its schema and describes the run") {
   CHECK(summary["losses"][0] == json({{"what", "end_without_start"}, {"where", "Optimizer"}, {"count", 1}}));
 }
 
+TEST_CASE("summary.json has the machine, and null for what is unknown") {
+  Snapshot snapshot = at(kSecondNs);
+  takt::MachineInfo& machine = snapshot.run.machine;
+  CHECK(json::parse(takt::format_json(snapshot))["machine"] == json({{"cpu", nullptr},
+                                                                     {"cores", nullptr},
+                                                                     {"logical_cpus", nullptr},
+                                                                     {"host_memory_bytes", nullptr},
+                                                                     {"gpus", nullptr},
+                                                                     {"commit", nullptr},
+                                                                     {"command", nullptr},
+                                                                     {"compiler", nullptr},
+                                                                     {"libraries", json::object()}}));
+  machine.cpu = "EPYC";
+  machine.cores = 64;
+  machine.gpus = {"H200"};
+  machine.command = {"./train", "\xFF"};
+  machine.libraries = {{"mpi", "Open MPI v4.1.4"}};
+  const json written = json::parse(takt::format_json(snapshot))["machine"];
+  CHECK(written["cpu"] == "EPYC");
+  CHECK(written["cores"] == 64);
+  CHECK(written["gpus"] == json({"H200"}));
+  CHECK(written["command"] == json::array({"./train", "\uFFFD"}));
+  CHECK(written["libraries"] == json({{"mpi", "Open MPI v4.1.4"}}));
+}
+
 TEST_CASE("every figure of a path is restored") {
   const Snapshot snapshot = sample_snapshot();
   const json summary = json::parse(takt::format_json(snapshot));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_environment.hpp"
+#include "base/secrets.hpp"
 
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
