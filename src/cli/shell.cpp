@@ -82,6 +82,7 @@ std::string help_text(const CommandText& command) {
     for (const std::string& name : each.names) { names += (names.empty() ? "" : ", ") + name; }
     options += item_text(names + value, each.help);
   }
+  if (command.name == "diff") { usage += " [-- NEW...]"; }  // name_new_side() in command_line.cpp
   std::string text = wrapped(command.help, 0) + "\n" + usage + "\n\n" + arguments;
   return text + (arguments.empty() ? "" : "\n") + "Options:\n" + options + "\n" + wrapped(command.notes, 0);
 }

@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 std::optional<JobEfficiency> efficiency_of(const StepTimes& times) {
-  if (!tells_waits(times)) { return std::nullopt; }
+  if (!reports_waits(times)) { return std::nullopt; }
   for (const std::vector<std::size_t>& group : groups_of(times)) {
     const bool compared = group.size() > 1 && times.steps() >= kMinComparedSteps;
     if (compared && hidden_wait_of(times, group).ns > 0) { return std::nullopt; }

@@ -28,7 +28,7 @@ RankComparison compare_ranks(const std::vector<RankOfJob>& ranks) {
   who.reserve(ranks.size());
   for (const RankOfJob& each : ranks) { who.push_back(each.who); }
   comparison.efficiency = efficiency_of(times);
-  if (tells_waits(times)) { comparison.pipeline = pipeline_of(times, who); }
+  if (reports_waits(times)) { comparison.pipeline = pipeline_of(times, who); }
   comparison.steps = times.steps();
   comparison.one_step_in = compared.every;
   comparison.left_out = compared.left_out;

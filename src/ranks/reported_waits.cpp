@@ -80,14 +80,14 @@ double usual_busy_ns(const StepTimes& times, const std::vector<std::size_t>& gro
 
 }  // namespace
 
-bool tells_waits(const StepTimes& times) noexcept {
+bool reports_waits(const StepTimes& times) noexcept {
   for (std::size_t rank = 0; rank < times.ranks().size(); ++rank) {
     if (has_waited(times, rank)) { return true; }
   }
   return false;
 }
 
-bool tells_waits(const StepTimes& times, const std::vector<std::size_t>& group) noexcept {
+bool reports_waits(const StepTimes& times, const std::vector<std::size_t>& group) noexcept {
   return std::any_of(group.begin(), group.end(), [&times](std::size_t rank) { return has_waited(times, rank); });
 }
 

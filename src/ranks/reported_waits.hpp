@@ -17,8 +17,8 @@ namespace detail {
 // the waiting. Any thread.
 
 /// Returns true if any rank (of the group) waited in such a region, or on a stream, in a compared step.
-bool tells_waits(const StepTimes& times) noexcept;
-bool tells_waits(const StepTimes& times, const std::vector<std::size_t>& group) noexcept;
+bool reports_waits(const StepTimes& times) noexcept;
+bool reports_waits(const StepTimes& times, const std::vector<std::size_t>& group) noexcept;
 
 /// A rank that takes longer in one region throughout the run, while the others spend that time in another one, so that
 /// all are equally busy. The others may wait in there, as data-parallel training does inside Backward.

@@ -163,11 +163,11 @@ RankVerdict verdict_of(const StepTimes& times, const std::vector<std::size_t>& g
     verdict.imbalance = imbalance_of(times, group);
     const bool slowed =
         std::any_of(verdict.excesses.begin(), verdict.excesses.end(), [](const RankExcess& each) { return each.slow; });
-    verdict.tells_waits = tells_waits(times, group);
+    verdict.reports_waits = reports_waits(times, group);
     if (slowed) {
       verdict.state = RanksAre::slowed;
       verdict.slowdown = slowdown_of(times, verdict);
-    } else if (!verdict.tells_waits || verdict.imbalance.busy_ns <= 0) {
+    } else if (!verdict.reports_waits || verdict.imbalance.busy_ns <= 0) {
       verdict.state = RanksAre::unreported;
     } else if (verdict.imbalance.exceeds_noise()) {
       verdict.state = RanksAre::imbalanced;
@@ -226,7 +226,7 @@ std::string slow_sentence(const StepTimes& times, const RankVerdict& verdict) {
   const std::string region = slow.region.empty() ? "time outside regions" : shown(slow.region);
   const char* const plural = several ? "" : "s";
   // Only reported waits show that the others wait for it.
-  const std::string does = verdict.tells_waits
+  const std::string does = verdict.reports_waits
                                ? detail::format("make{} the others{} wait", plural, of_group(verdict))
                                : detail::format("take{} longer than the others{}", plural, of_group(verdict));
   std::string text = detail::format("{} {}: {} takes {} longer than elsewhere in {} of {} steps; {} of {}.",
@@ -266,7 +266,7 @@ std::string unreported_sentence(const StepTimes& times, const RankVerdict& verdi
   if (verdict.imbalance.busy_ns <= 0) {
     return detail::format("the ranks{} are not compared: most of them only waited", of_group(verdict));
   }
-  if (!verdict.tells_waits) {
+  if (!verdict.reports_waits) {
     return detail::format(
         "waits between ranks{} are unknown: no step has a region of kind comm or wait, and ranks that wait for each "
         "other have equally long steps. {}",
@@ -350,7 +350,7 @@ Finding finding_of(const StepTimes& times, const RankVerdict& verdict) {
         {"slowest_rank", static_cast<double>(times.ranks()[verdict.imbalance.slowest].number), ""});
     finding.evidence.push_back({"slowest_in_steps", static_cast<double>(verdict.imbalance.slowest_steps), "steps"});
   }
-  if (verdict.state == RanksAre::unreported && verdict.tells_waits && verdict.imbalance.busy_ns > 0) {
+  if (verdict.state == RanksAre::unreported && verdict.reports_waits && verdict.imbalance.busy_ns > 0) {
     finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.hidden.rank].number), ""});
     finding.evidence.push_back({"longer", verdict.hidden.ns, "ns"});
     finding.evidence.push_back({"shorter", verdict.hidden.others_ns, "ns"});

@@ -44,8 +44,8 @@ struct RankVerdict {
   std::vector<RankExcess> excesses;  ///< of `ranks`, in order; empty if they were not compared
   Imbalance imbalance;
   SlowRank slowdown;
-  bool tells_waits = true;  ///< at least one of them reports waits
-  HiddenWait hidden;        ///< if they are `unreported` nevertheless
+  bool reports_waits = true;  ///< at least one of them reports waits
+  HiddenWait hidden;          ///< if they are `unreported` nevertheless
   Finding finding;
 };
 

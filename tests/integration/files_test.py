@@ -54,7 +54,7 @@ class Files(rig.Case):
                     self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600, file)
 
     def test_disk_is_full(self):
-        exit_ms = 1500 * min(rig.SLACK, 3)
+        exit_ms = round(1500 * min(rig.SLACK, 3))
         for words in (["steps", 5000, "close"],
                       ["steps", 2000, "wait", "steps", 3000, "close"],
                       ["by-hand", "steps", 2000, "poll", "steps", 3000, "poll", "steps", 10, "close"],
