@@ -5,7 +5,7 @@
 # [--page|--mlflow]
 #
 # Draws docs/images/steps-*.svg and docs/images/epoch-*.svg, light and dark.
-# --page: instead docs/images/page-*.png, the page of a run in a browser, light and dark.
+# --page: instead docs/images/page-*.png, the page of a run of four ranks, one of them slow, light and dark.
 # --mlflow: instead docs/images/mlflow.png, with MLflow's server and a browser, which it downloads (1 GB).
 #
 # Check the pictures before you commit them.
@@ -39,9 +39,10 @@ time_lines() {
 }
 
 page() {
-  local runs
-  runs=$(quietest example_01_digits)
-  build-demo/src/cli/takt report --html "$scratch/run.html" "$runs"/*
+  local program=build-demo/example_23_mpi_training
+  build_mpi_program build-demo examples/23_mpi_training.cpp "$program" -DTAKT_EXAMPLE_DATA_DIR="\"$PWD/examples/data\""
+  TAKT_DIR=$scratch/ranks TAKT_TABLE=0 run_ranks 4 "$program" --slow-rank 3 --by 5 </dev/null
+  build-demo/src/cli/takt report --html "$scratch/run.html" "$scratch"/ranks/*
   python3 -B scripts/page_picture.py "$scratch/run.html" docs/images/page-light.png docs/images/page-dark.png
 }
 
@@ -65,7 +66,7 @@ picture=time_lines
 packages=(python3:python3)
 case ${1:-} in
   -h | --help) usage "$0" && exit ;;
-  --page) picture=page && packages+=(chromium:chromium chromium-driver:chromedriver) ;;
+  --page) picture=page && packages+=("${MPI_PACKAGES[@]}" chromium:chromium chromium-driver:chromedriver) ;;
   --mlflow) picture=mlflow && packages+=("python3-venv:import ensurepip" curl:curl chromium:chromium) ;;
   "") ;;
   *) usage "$0" >&2 && exit 2 ;;
