@@ -206,12 +206,18 @@ std::uintptr_t CudaApi::order_of(Stream stream) noexcept {
   return is_per_thread(stream) ? static_cast<std::uintptr_t>(pthread_self()) : reinterpret_cast<std::uintptr_t>(stream);
 }
 
-EventStatus CudaApi::enter(Stream stream, EventContextId& id) noexcept {
-  CudaDriver& driver = CudaDriver::get();
+bool CudaApi::keeps_context(Stream stream) noexcept { return !is_default(stream); }
+
+EventStatus CudaApi::check_capture(Stream stream) noexcept {
   int capture = 0;
-  // Must be first: nearly any other call invalidates a capture.
-  if (const int error = driver.stream_is_capturing(stream, &capture); error != kSuccess) { return status_of(error); }
-  return capture != 0 ? EventStatus::capturing : context_of(stream, id);
+  const int error = CudaDriver::get().stream_is_capturing(stream, &capture);
+  if (error != kSuccess) { return status_of(error); }
+  return capture != 0 ? EventStatus::capturing : EventStatus::done;
+}
+
+EventStatus CudaApi::enter(Stream stream, EventContextId& id) noexcept {
+  const EventStatus status = check_capture(stream);  // must be first: nearly any other call invalidates a capture
+  return status == EventStatus::done ? context_of(stream, id) : status;
 }
 
 EventStatus CudaApi::enter_capture(Stream stream, EventContextId& id) noexcept {

@@ -67,6 +67,8 @@ struct CudaApi {
   static bool may_call() noexcept { return true; }  // the driver keeps no last error
   static std::uintptr_t order_of(Stream stream) noexcept;
   static EventStatus enter(Stream stream, EventContextId& id) noexcept;
+  static bool keeps_context(Stream stream) noexcept;
+  static EventStatus check_capture(Stream stream) noexcept;
   static EventStatus create(const EventContextId& id, Event& event) noexcept;
   static EventStatus record(Event event, Stream stream) noexcept;
   static EventStatus enter_capture(Stream stream, EventContextId& id) noexcept;

@@ -188,20 +188,25 @@ std::uintptr_t HipApi::order_of(Stream stream) noexcept {
   return stream == nullptr ? 1 : reinterpret_cast<std::uintptr_t>(stream);
 }
 
+bool HipApi::keeps_context(Stream stream) noexcept { return !is_default(stream); }
+
+EventStatus HipApi::check_capture(Stream stream) noexcept {
+  HipRuntime& runtime = HipRuntime::get();
+  int capture = 0;
+  const EventStatus asked = status_of_stream(runtime.stream_is_capturing(stream, &capture));
+  if (capture != 0) { return EventStatus::capturing; }
+  const bool is_known = asked == EventStatus::done || asked == EventStatus::no_context;
+  return is_known && !runtime.has_device() ? EventStatus::no_context : asked;
+}
+
 EventStatus HipApi::enter(Stream stream, EventContextId& id) noexcept {
   if (is_per_thread(stream)) {
     per_thread_seen.store(true, std::memory_order_relaxed);
     return EventStatus::refused;
   }
-  HipRuntime& runtime = HipRuntime::get();
-  int capture = 0;
   // Must be first: nearly any other call invalidates a capture.
-  const EventStatus asked = status_of_stream(runtime.stream_is_capturing(stream, &capture));
-  if (capture != 0) { return EventStatus::capturing; }
-  if (asked == EventStatus::done || asked == EventStatus::no_context) {
-    if (!runtime.has_device()) { return EventStatus::no_context; }
-  }
-  if (asked != EventStatus::done) { return asked; }
+  if (const EventStatus status = check_capture(stream); status != EventStatus::done) { return status; }
+  HipRuntime& runtime = HipRuntime::get();
   int device = -1;
   if (is_default(stream) || runtime.device_of_stream == nullptr) {
     if (const int error = runtime.current_device(&device); error != kSuccess) { return status_of(error); }

@@ -71,6 +71,8 @@ struct HipApi {
   static bool may_call() noexcept { return !HipRuntime::get().has_pending_error(); }
   static std::uintptr_t order_of(Stream stream) noexcept;
   static EventStatus enter(Stream stream, EventContextId& id) noexcept;
+  static bool keeps_context(Stream stream) noexcept;
+  static EventStatus check_capture(Stream stream) noexcept;
   static EventStatus create(const EventContextId& id, Event& event) noexcept;
   static EventStatus record(Event event, Stream stream) noexcept;
   // Graph events have no times in HIP: ROCm fails when asked for one (ROCm/rocm-systems issue 2380).

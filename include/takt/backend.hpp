@@ -95,9 +95,10 @@ struct DeviceOps {
   bool (*graph_mark)(void* handle, Mark& mark) noexcept = nullptr;
   /// Waits until the device reaches `mark`; only for trials and measurements. False if impossible.
   bool (*wait)(void* handle, Mark mark) noexcept = nullptr;
-  /// mark(), for a device that limits timestamps in flight (max_in_flight()). With `begins`, also returns false if the
-  /// ends of this region and its parents might exceed the limit. nullptr: use mark().
-  bool (*mark_bounded)(void* handle, Mark& mark, bool begins) noexcept = nullptr;
+  /// mark(), for a device that limits timestamps in flight (max_in_flight()). \param begin the region's start on the
+  /// same handle, not released yet; nullptr: this is a start, and the result is also false if the ends of this region
+  /// and its parents might exceed the limit. A nullptr in the table: use mark().
+  bool (*mark_bounded)(void* handle, Mark& mark, const Mark* begin) noexcept = nullptr;
 };
 
 /// Returns the maximum number of timestamps in flight on one stream, over all threads: queued, and not known to be
@@ -198,7 +199,7 @@ constexpr void require_backend() noexcept {
 ///     void offer(Mark mark) noexcept;                               // with locate(): a reference for other timestamps
 ///     bool graph_mark(Mark& mark) noexcept;                         // a timestamp of a graph that is being captured
 ///     bool wait(Mark mark) noexcept;                                // only for trials and measurements
-///     bool mark_bounded(Mark& mark, bool begins) noexcept;          // mark(), if timestamps in flight are limited
+///     bool mark_bounded(Mark& mark, const Mark* begin) noexcept;    // mark(), if timestamps in flight are limited
 ///
 /// A timestamp is released once for mark() and once for each retain(). Any thread may call any function.
 /// docs/backends.md explains how to write one; takt/testing/conformance.hpp tests it.
@@ -262,8 +263,8 @@ constexpr void add_extras(DeviceOps& ops) noexcept {
     ops.wait = [](void* handle, Mark mark) noexcept { return backend_of<B, Device>(handle).wait(mark); };
   }
   if constexpr (Extra::has_mark_bounded) {
-    ops.mark_bounded = [](void* handle, Mark& mark, bool begins) noexcept {
-      return backend_of<B, Device>(handle).mark_bounded(mark, begins);
+    ops.mark_bounded = [](void* handle, Mark& mark, const Mark* begin) noexcept {
+      return backend_of<B, Device>(handle).mark_bounded(mark, begin);
     };
   }
 }

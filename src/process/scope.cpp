@@ -70,7 +70,7 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
     return true;
   }
   const DeviceBegin end =
-      begin.marked ? DeviceBegin::now(begin.stream, process_clock(), false) : DeviceBegin{begin.stream};
+      begin.marked ? DeviceBegin::now(begin.stream, process_clock(), &begin) : DeviceBegin{begin.stream};
   bool open = true;
   Node* node = registry().open_regions().end_elsewhere(*here, opener, region, end_ns, key_of(region), open);
   if (!device) { return open; }

@@ -32,10 +32,10 @@ Exposed::For waits_for(const Node* node) noexcept {
   });
 }
 
-bool take_mark(StreamRef stream, Mark& mark, bool begins) noexcept {
+bool take_mark(StreamRef stream, Mark& mark, const DeviceBegin* begin) noexcept {
   const DeviceOps& ops = *stream.ops;
   if (ops.mark_bounded == nullptr) { return ops.mark(stream.handle, mark); }
-  return ops.mark_bounded(stream.handle, mark, begins);
+  return ops.mark_bounded(stream.handle, mark, begin == nullptr ? nullptr : &begin->mark);
 }
 
 }  // namespace
@@ -50,19 +50,19 @@ void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* b
   }
 }
 
-DeviceBegin DeviceBegin::now(StreamRef stream, const Clock& clock, bool begins) noexcept {
+DeviceBegin DeviceBegin::now(StreamRef stream, const Clock& clock, const DeviceBegin* start) noexcept {
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed)) && stream.ops->locate != nullptr) {
-    return traced(stream, clock, begins);
+    return traced(stream, clock, start);
   }
   DeviceBegin begin{stream};
-  begin.marked = take_mark(stream, begin.mark, begins);
+  begin.marked = take_mark(stream, begin.mark, start);
   return begin;
 }
 
-TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, bool begins) noexcept {
+TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, const DeviceBegin* start) noexcept {
   DeviceBegin begin{stream};
   begin.submitted_ns = clock.now_ns();
-  begin.marked = take_mark(stream, begin.mark, begins);
+  begin.marked = take_mark(stream, begin.mark, start);
   if (begin.marked && stream.ops->offer != nullptr) { stream.ops->offer(stream.handle, begin.mark); }
   return begin;
 }

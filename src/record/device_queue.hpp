@@ -26,10 +26,11 @@ struct DeviceBegin {
   Mark mark = 0;
   bool marked = false;             ///< false: no device event could be recorded; the span is skipped
   std::uint64_t submitted_ns = 0;  ///< while tracing: a time not later than the event's submission
-  /// Records a device event on `stream`.
-  static DeviceBegin now(StreamRef stream, const Clock& clock, bool begins) noexcept;
+  /// Records a device event on `stream`. \param start nullptr: at the start of a region; else at the end of the one
+  /// with this recorded start on the same stream.
+  static DeviceBegin now(StreamRef stream, const Clock& clock, const DeviceBegin* start) noexcept;
   /// Like now(), while a time line is recorded.
-  static DeviceBegin traced(StreamRef stream, const Clock& clock, bool begins) noexcept;
+  static DeviceBegin traced(StreamRef stream, const Clock& clock, const DeviceBegin* start) noexcept;
   void release() const noexcept {
     if (marked) { stream.ops->release(stream.handle, mark); }
   }

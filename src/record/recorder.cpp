@@ -223,7 +223,7 @@ Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
   const std::uint64_t ticks = now();
   DeviceBegin begin;
   const bool device = (region & kRegionUnusual) != 0 && devices_.take(region_id(region), begin);
-  const DeviceBegin shared = device ? mark(begin.stream, !begin.marked) : DeviceBegin{};
+  const DeviceBegin shared = device ? mark(begin.stream, begin.marked ? &begin : nullptr) : DeviceBegin{};
   const Event event = end_event(region, ticks);
   record(&event, 1);
   fold();

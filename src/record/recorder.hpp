@@ -275,7 +275,7 @@ class Recorder {
   void take_end(Region region) noexcept;
   void region_ended(Region region, Node* node) noexcept;
   void device_region_ended(Region region, Node* node) noexcept;
-  DeviceBegin mark(StreamRef stream, bool begins) noexcept;
+  DeviceBegin mark(StreamRef stream, const DeviceBegin* start) noexcept;
   void device_opened(Region region, const DeviceBegin& begin) noexcept;
   void device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
   KeyIndex key_of(std::uint32_t id) const noexcept;

@@ -201,18 +201,18 @@ void Recorder::report_forgotten_regions(const KeyTable& keys) {
 
 // Handles regions with a device span.
 
-DeviceBegin Recorder::mark(StreamRef stream, bool begins) noexcept {
+DeviceBegin Recorder::mark(StreamRef stream, const DeviceBegin* start) noexcept {
   const DeviceBegin none{stream, 0, false, 0};
   // Checks for space first, so that no event is wasted while a stream is stuck.
   if (!devices_.has_space(stream)) {
     fold();
     if (!devices_.make_space(*this, stream)) { return none; }
   }
-  return DeviceBegin::now(stream, clock_, begins);
+  return DeviceBegin::now(stream, clock_, start);
 }
 
 Region Recorder::begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept {
-  const DeviceBegin at = mark(stream, true);
+  const DeviceBegin at = mark(stream, nullptr);
   const Region region = begin(key, flags | kRegionUnusual);
   device_opened(region, at);
   return region;
@@ -236,7 +236,7 @@ void Recorder::device_region_ended(Region region, Node* node) noexcept {
   DeviceBegin begin;
   if (!devices_.take(region_id(region), begin)) { return; }
   const bool timed = begin.marked && node != tree_.overflow();
-  device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_, false) : DeviceBegin{begin.stream});
+  device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_, &begin) : DeviceBegin{begin.stream});
   if (rows_.is_step(node)) {
     devices_.poll(*this, false);
   } else {

@@ -187,9 +187,10 @@ class Cuda(DeviceCase):
         self.assertEqual(rig.losses(summary, "skipped_refused"), 20 + 1)  # one per start
         self.assertEqual(self.device(summary, "Batch/Forward")["device"]["n"], 20)
 
-    def test_a_mark_takes_four_calls(self):
+    def test_a_region_takes_six_calls_and_eight_on_stream_0(self):
         self.use("cuda_program", "cost", FAKES / "cuda")
-        self.assertIn("calls of 100 regions as expected 1", self.out)
+        self.assertIn("calls of 100 regions on a stream as expected 1", self.out)
+        self.assertIn("calls of 100 regions on stream 0 as expected 1", self.out)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_profiler_sees_the_steps_of_its_window_only(self):

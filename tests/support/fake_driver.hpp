@@ -486,6 +486,11 @@ struct FakeApi {
   static takt::EventStatus enter(Stream stream, takt::EventContextId& id) noexcept {
     return has_context() ? driver().enter(stream, id) : takt::EventStatus::no_context;
   }
+  static bool keeps_context(Stream stream) noexcept { return !stream->is_legacy; }
+  static takt::EventStatus check_capture(Stream stream) noexcept {
+    takt::EventContextId unused;
+    return enter(stream, unused);
+  }
   static takt::EventStatus create(const takt::EventContextId& id, Event& event) noexcept {
     return driver().create(id, event);
   }

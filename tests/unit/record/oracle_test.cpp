@@ -348,7 +348,7 @@ class Simulation {
     REQUIRE(device == live.device);
     REQUIRE(begin.marked == live.marked);
     const DeviceBegin mark =
-        begin.marked ? DeviceBegin::now(begin.stream, time_.clock, false) : DeviceBegin{begin.stream, 0, false};
+        begin.marked ? DeviceBegin::now(begin.stream, time_.clock, &begin) : DeviceBegin{begin.stream, 0, false};
     bool open = false;
     Node* node =
         registry_.open_regions().end_elsewhere(ender.recorder, opener.recorder, live.region, now(), kNoKey, open);

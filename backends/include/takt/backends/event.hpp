@@ -22,6 +22,8 @@ TAKT_BEGIN_NAMESPACE
 ///     const char* error_text();                                 // description of the last EventStatus::lost
 ///     bool may_call();                                          // false while calls change the program's last error
 ///     EventStatus enter(Stream, EventContextId&);               // first checks if the stream is capturing
+///     bool keeps_context(Stream);                               // false: its context depends on the thread
+///     EventStatus check_capture(Stream);                        // the check in enter(), alone
 ///     std::uintptr_t order_of(Stream);                          // equal for timestamps that finish in order; not 0
 ///     EventStatus create(const EventContextId&, Event&);        // with timing
 ///     EventStatus record(Event, Stream);
@@ -58,8 +60,10 @@ class EventBackend {
   /// \param stream not owned; must not be destroyed inside a region.
   EventBackend(Stream stream) noexcept : stream_(stream) {}  // NOLINT(google-explicit-constructor)
 
-  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark, false); }
-  bool mark_bounded(Mark& mark, bool begins) noexcept { return device().mark(stream_, mark, begins); }
+  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark); }
+  bool mark_bounded(Mark& mark, const Mark* begin) noexcept {
+    return begin == nullptr ? device().mark_begin(stream_, mark) : device().mark_end(stream_, *begin, mark);
+  }
   void retain(Mark mark) noexcept { device().retain(mark); }
   Elapsed elapsed(Mark begin, Mark end) noexcept { return device().elapsed(begin, end); }
   Elapsed elapsed(Mark begin, Mark end, Queries& queries) noexcept { return device().elapsed(begin, end, queries); }

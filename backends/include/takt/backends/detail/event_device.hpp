@@ -35,18 +35,21 @@ class EventDevice {
   }
 
   /// Records an event on `stream`. Returns false, and counts it, if impossible or if the application can notice.
-  /// \param begins true for starts of regions: some capacity is reserved for ends.
-  bool mark(Stream stream, Mark& mark, bool begins) noexcept {
+  bool mark(Stream stream, Mark& mark) noexcept { return mark_anew(stream, mark, false); }
+  /// mark() for the start of a region: reserves some capacity for ends.
+  bool mark_begin(Stream stream, Mark& mark) noexcept { return mark_anew(stream, mark, true); }
+  /// mark() for the end of a region that starts at `begin`. Takes the context from there, because a stream lives as
+  /// long as its regions; the driver is asked only for a default stream, whose context depends on the thread.
+  bool mark_end(Stream stream, Mark begin, Mark& mark) noexcept {
     const ErrnoKept errno_kept;
+    const Slot& start = slot_of(begin);
+    if (!Api::keeps_context(stream) || start.stream == nullptr) { return mark_anew(stream, mark, false); }
     if (!may_mark()) { return false; }
-    EventStatus status = EventStatus::done;
-    if (TAKT_LIKELY(mark_on(stream, mark, begins, status))) { return true; }
-    if (status == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
-      const bool is_marked = mark_on(stream, mark, begins, status);
-      Api::leave();
-      if (is_marked) { return true; }
-    }
-    return status != EventStatus::done && skip(status);
+    EventStatus status = Api::check_capture(stream);
+    if (status == EventStatus::no_context) { return mark_anew(stream, mark, false); }  // a thread without a context
+    if (status != EventStatus::done) { return skip(status); }
+    const std::uintptr_t order = start.stream->stream.load(std::memory_order_relaxed);
+    return record_on(stream, context_of(start), order, mark, false, status) || skip_unless_done(status);
   }
 
   /// Adds an event to the graph that `stream` is being captured into: each replay records it again, until it is
@@ -58,7 +61,8 @@ class EventDevice {
     EventContextId id;
     if (const EventStatus status = Api::enter_capture(stream, id); status != EventStatus::done) { return skip(status); }
     pause();  // a stream is being captured
-    Slot* slot = take_slot(id);
+    Context* context = find(id);
+    Slot* slot = context == nullptr ? nullptr : take_slot(*context);
     if (slot == nullptr) { return false; }
     slot->handle = nullptr;
     slot->stream = nullptr;  // its stream is unknown until the graph is launched
@@ -212,37 +216,55 @@ class EventDevice {
     if (Api::unavailable() != nullptr) { return false; }
     return Api::may_call() || skip(EventStatus::pending_error);
   }
+  bool mark_anew(Stream stream, Mark& mark, bool begins) noexcept {
+    const ErrnoKept errno_kept;
+    if (!may_mark()) { return false; }
+    EventStatus status = EventStatus::done;
+    if (TAKT_LIKELY(mark_on(stream, mark, begins, status))) { return true; }
+    if (status == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
+      const bool is_marked = mark_on(stream, mark, begins, status);
+      Api::leave();
+      if (is_marked) { return true; }
+    }
+    return skip_unless_done(status);
+  }
   /// Returns true on success. Otherwise `status` is the driver's answer, or done if the skip was counted already.
   bool mark_on(Stream stream, Mark& mark, bool begins, EventStatus& status) noexcept {
     EventContextId id;
     status = Api::enter(stream, id);
     if (status != EventStatus::done) { return false; }
-    Slot* slot = take_slot(id);
+    Context* context = find(id);
+    return context != nullptr && record_on(stream, *context, Api::order_of(stream) ^ id.part, mark, begins, status);
+  }
+  /// Like mark_on(), in a known context. \param order of the stream in this context (StreamTable).
+  bool record_on(Stream stream, Context& context, std::uintptr_t order, Mark& mark, bool begins,
+                 EventStatus& status) noexcept {
+    Slot* slot = take_slot(context);
     if (slot == nullptr) { return false; }
     slot->handle = stream;
-    Space space = space_in(context_of(*slot));
-    const std::uintptr_t order = Api::order_of(stream) ^ id.part;
+    Space space = space_in(context);
     if (!space.take(*slot, order, begins, is_paused())) {
       counts_.add(slot->stream == nullptr ? EventCounts::kTooManyStreams : EventCounts::kStreamFull);
-      context_of(*slot).events.give(*slot);
+      context.events.give(*slot);
       return false;
     }
     status = Api::record(slot->event, stream);
     return marked(*slot, status, mark) && Space::recorded(*slot);
   }
-  /// Returns a free event of a context; nullptr, and counted, if none.
-  Slot* take_slot(const EventContextId& id) noexcept {
+  /// Returns the context; nullptr, and counted, if there are too many.
+  Context* find(const EventContextId& id) noexcept {
     Context* context = contexts_.find(id);
-    if (context == nullptr) {
-      counts_.add(EventCounts::kTooManyContexts);
-      return nullptr;
-    }
-    if (context->lost.load(std::memory_order_relaxed)) {
+    if (context == nullptr) { counts_.add(EventCounts::kTooManyContexts); }
+    return context;
+  }
+  /// Returns a free event of a context; nullptr, and counted, if none.
+  Slot* take_slot(Context& context) noexcept {
+    if (context.lost.load(std::memory_order_relaxed)) {
       counts_.add(EventCounts::kLost);
       return nullptr;
     }
-    Slot* slot = context->events.take();
-    if (slot == nullptr && grow(*context)) { slot = context->events.take(); }
+    Slot* slot = context.events.take();
+    if (slot == nullptr && grow(context)) { slot = context.events.take(); }
     if (slot == nullptr) {
       counts_.add(EventCounts::kNoEvent);
       return nullptr;
@@ -344,6 +366,7 @@ class EventDevice {
     counts_.skipped(status);
     return false;
   }
+  bool skip_unless_done(EventStatus status) noexcept { return status != EventStatus::done && skip(status); }
   Elapsed answer(Context& context, EventStatus status) noexcept {
     note(context, status);
     if (status == EventStatus::lost) { return lose(); }
