@@ -155,6 +155,20 @@ struct ClockInfo {
   std::optional<double> resolution_ns;   ///< observed counting step, in ns (>= 1)
 };
 
+/// Spread of a region's time over the threads that ended calls of it. A region counts on the thread that ends it.
+struct ThreadSpread {
+  std::uint32_t threads = 0;         ///< number of these threads; 0: unknown
+  std::uint32_t longest = kNoIndex;  ///< index into Snapshot::threads of the one with the longest time in all calls
+  std::uint64_t longest_ns = 0;      ///< its time
+
+  /// Adds one thread's time in all calls.
+  void add(std::uint32_t thread, std::uint64_t ns) noexcept {
+    if (threads++ != 0 && ns <= longest_ns) { return; }
+    longest = thread;
+    longest_ns = ns;
+  }
+};
+
 /// One region at one place in the call tree, over all threads.
 struct PathStats {
   std::string name;  ///< key name
@@ -169,6 +183,27 @@ struct PathStats {
   std::uint64_t skipped = 0;         ///< entered but not timed, because of every(n); n() + skipped were entered
   std::uint64_t device_pending = 0;  ///< device spans not resolved yet
   std::uint64_t device_lost = 0;     ///< device spans that failed or exceeded a capacity
+  ThreadSpread spread;               ///< host time by thread; unknown for all regions without space together
+
+  /// Returns the mean host time of a thread in all calls; 0 if unknown.
+  double ns_a_thread() const noexcept {
+    return spread.threads == 0 ? 0 : static_cast<double>(host.total_ns()) / spread.threads;
+  }
+};
+
+/// Changes of memory in calls of a region, in bytes.
+struct MemoryFigures {
+  std::uint64_t calls = 0;            ///< ended calls with both readings; 0: the rest means nothing
+  std::int64_t change_bytes = 0;      ///< reading at the end minus that at the start, summed over the calls
+  std::int64_t max_change_bytes = 0;  ///< largest change in one call; negative if all have decreased
+  std::int64_t peak_bytes = 0;        ///< highest reading of the calls
+};
+
+/// Memory of the regions of one key, from takt::MemoryScope. Includes what other threads allocated meanwhile.
+struct RegionMemory {
+  std::string name;         ///< key name
+  MemoryFigures resident;   ///< resident memory of the process; its peak includes samples while a call was open
+  MemoryFigures allocator;  ///< what set_allocator_memory() tells, at start and end alone
 };
 
 /// A kind of device whose streams were passed to regions.
@@ -392,6 +427,7 @@ struct Snapshot {
   std::vector<Unsampled> unsampled;
   std::vector<StepEnergy> step_energies;
   std::vector<RegionEnergy> region_energies;
+  std::vector<RegionMemory> region_memories;  ///< of takt::MemoryScope, in the order of the first calls; at most 64
   std::vector<Loss> losses;
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;

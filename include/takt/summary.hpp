@@ -23,7 +23,8 @@ struct Stats {
   double stdev_ns = 0;  ///< sample standard deviation (n - 1); 0 below two calls
   std::uint64_t min_ns = 0;
   std::uint64_t max_ns = 0;
-  std::uint64_t p50_ns = 0;  ///< percentiles are within 0.78 % of the value at their rank
+  /// Percentiles are within 0.78 % of the value at their rank; of an even number, the lower middle one is the median.
+  std::uint64_t p50_ns = 0;
   std::uint64_t p90_ns = 0;
   std::uint64_t p99_ns = 0;
   std::uint64_t p999_ns = 0;

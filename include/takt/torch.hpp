@@ -79,6 +79,21 @@ struct TorchCollective {
   std::uint64_t without_bytes = 0;
 };
 
+/// Outermost operators of one phase: their number, and the sum of their host times.
+struct TorchOperators {
+  std::uint64_t calls = 0;
+  std::uint64_t ns = 0;
+};
+
+/// Outermost operators of sampled steps by phase, as libtorch itself shows it.
+struct TorchPhases {
+  std::uint64_t steps = 0;   ///< sampled steps that have ended
+  TorchOperators forward;    ///< those that added nodes to autograd's graph
+  TorchOperators backward;   ///< nodes of autograd, on all its threads
+  TorchOperators optimizer;  ///< at most: those on the training thread, without gradients, after the step's last node
+  TorchOperators other;      ///< the rest
+};
+
 #if TAKT_ENABLED
 
 /// Times libtorch operators as regions, in one step of `every`, inside the region that is open at their start:
@@ -154,6 +169,7 @@ class TorchOps {
       sampled_ = true;
     }
     void end() noexcept {
+      if (sampled_) { detail::end_torch_phases(functions_); }
       step_->end();
       remove();
     }
@@ -183,6 +199,15 @@ class TorchOps {
                      name.without_bytes.load(std::memory_order_relaxed)});
     });
     return all;
+  }
+  /// Returns the operators of all sampled steps of the process so far, by phase. Any thread.
+  static TorchPhases phases() noexcept {
+    const auto sum_of = [](const detail::TorchSum& sum) noexcept {
+      return TorchOperators{sum.calls.load(std::memory_order_relaxed), sum.ns.load(std::memory_order_relaxed)};
+    };
+    const detail::TorchSums& sums = detail::torch_sums;
+    return {sums.steps.load(std::memory_order_relaxed), sum_of(sums.forward), sum_of(sums.backward),
+            sum_of(sums.optimizer), sum_of(sums.other)};
   }
   /// Returns the number of operators without memory for their region, and of steps that should have been sampled, in
   /// the process. Any thread.
@@ -217,6 +242,7 @@ class TorchOps {
     bool sampled() const noexcept { return false; }
   };
   static std::vector<TorchCollective> collectives() { return {}; }
+  static TorchPhases phases() noexcept { return {}; }
   static std::uint64_t missed() noexcept { return 0; }
 };
 

@@ -38,7 +38,8 @@ JsonText paths_json(const Snapshot& snapshot) {
     paths.push_back({{"path", snapshot.path_name(path)},
                      {"n", each.host.n()},
                      {"total_ns", each.host.total_ns()},
-                     {"self_ns", each.self_ns}});
+                     {"self_ns", each.self_ns},
+                     {"threads", detail::threads_json(each)}});
   }
   return paths;
 }
@@ -73,6 +74,7 @@ JsonText rank_json(const Rank& rank) {
       {"last_sign_unix_ns", rank.heartbeat_unix_ns},
       {"wall_ns", rank.snapshot.wall_ns},
       {"paths", paths_json(rank.snapshot)},
+      {"region_memories", detail::region_memories_json(rank.snapshot)},
       {"open", open},
       {"findings", rank_findings_json(rank.snapshot)},
       {"abstentions", skipped_rules_json(rank.snapshot)},

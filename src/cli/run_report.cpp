@@ -123,7 +123,10 @@ void RankSum::merge(const Snapshot& rank) {
   add_run(rank);
   const auto first_thread = static_cast<std::uint32_t>(sum_.threads.size());
   std::vector<std::uint32_t> paths;  // new index by old index
-  for (const PathStats& each : rank.paths) { paths.push_back(add_path(each, paths)); }
+  for (PathStats each : rank.paths) {
+    each.spread.longest += each.spread.threads == 0 ? 0 : first_thread;
+    paths.push_back(add_path(each, paths));
+  }
   for (ThreadInfo each : rank.threads) {
     each.id = static_cast<std::uint32_t>(sum_.threads.size());
     each.name = label + ", " + each.name;
@@ -145,8 +148,28 @@ void RankSum::merge(const Snapshot& rank) {
     each.overlap.time_line = static_cast<std::uint32_t>(sum_.time_lines.size());
     sum_.time_lines.push_back(each);
   }
+  for (const RegionMemory& each : rank.region_memories) { add_memory(each); }
   for (const Loss& each : rank.losses) {
     sum_.losses.push_back({each.what, each.where.empty() ? label : label + ", " + each.where, each.count});
+  }
+}
+
+/// Adds up calls and changes; other values are the maximum over ranks.
+void RankSum::add_memory(const RegionMemory& region) {
+  auto& all = sum_.region_memories;
+  const auto same = [&region](const RegionMemory& each) { return each.name == region.name; };
+  const auto found = std::find_if(all.begin(), all.end(), same);
+  if (found == all.end()) { return all.push_back(region); }
+  for (auto member : {&RegionMemory::resident, &RegionMemory::allocator}) {
+    MemoryFigures& here = (*found).*member;
+    const MemoryFigures& more = region.*member;
+    if (more.calls == 0) { continue; }
+    here.max_change_bytes =
+        here.calls == 0 ? more.max_change_bytes : std::max(here.max_change_bytes, more.max_change_bytes);
+    here.peak_bytes = std::max(here.peak_bytes, more.peak_bytes);
+    here.change_bytes = static_cast<std::int64_t>(  // wraps: a journal may contain any number
+        static_cast<std::uint64_t>(here.change_bytes) + static_cast<std::uint64_t>(more.change_bytes));
+    here.calls += more.calls;
   }
 }
 
@@ -220,6 +243,9 @@ std::uint32_t RankSum::add_path(const PathStats& path, const std::vector<std::ui
   here.skipped += path.skipped;
   here.device_pending += path.device_pending;
   here.device_lost += path.device_lost;
+  const std::uint32_t threads = here.spread.threads + path.spread.threads;
+  if (path.spread.longest_ns > here.spread.longest_ns || here.spread.threads == 0) { here.spread = path.spread; }
+  here.spread.threads = threads;
   return place->second;
 }
 

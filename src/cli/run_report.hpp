@@ -63,6 +63,7 @@ class RankSum {
   void merge(const Snapshot& rank);
   void add_run(const Snapshot& rank);
   void add_process(const ProcessTimes& process);
+  void add_memory(const RegionMemory& region);
   void add_device(const DeviceInfo& device, const std::string& label);
   std::uint32_t add_path(const PathStats& path, const std::vector<std::uint32_t>& paths);
 

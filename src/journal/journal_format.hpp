@@ -52,6 +52,7 @@ enum class FrameType : std::uint16_t {
   samples = 26,
   clock_readings = 27,
   machine = 28,
+  region_memories = 31,
 };
 
 struct SegmentHeader {

@@ -69,6 +69,7 @@ struct TotalsRecord {
   SummaryRecord host;
   bool has_device = false;
   SummaryRecord device;
+  ThreadSpread spread;
 };
 
 /// Returns references to the numbers of a TotalsRecord or PathStats, without the summaries, in the order of the frame.
@@ -95,6 +96,10 @@ struct GroupsRecord {
 
 struct ClockReadingsRecord {
   std::vector<ClockReading> readings;
+};
+
+struct RegionMemoriesRecord {
+  std::vector<RegionMemory> regions;
 };
 
 struct TimeLinesRecord {
@@ -260,6 +265,8 @@ void visit(Coder& coder, Record& totals) {
   visit(coder, totals.host);
   coder.number(totals.has_device);
   if (totals.has_device) { visit(coder, totals.device); }
+  if (!coder.more()) { return; }  // the first version ended here
+  visit_numbers(coder, totals.spread.threads, totals.spread.longest, totals.spread.longest_ns);
 }
 
 template <class Coder, class Record, OnlyFor<Record, LossesRecord> = 0>
@@ -297,6 +304,16 @@ template <class Coder, class Record, OnlyFor<Record, ClockReadingsRecord> = 0>
 void visit(Coder& coder, Record& record) {
   coder.list(record.readings, [](auto& inner, auto& reading) {
     visit_numbers(inner, reading.rank, reading.unix_ns, reading.ahead_ns, reading.error_ns);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, RegionMemoriesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.regions, [](auto& inner, auto& region) {
+    inner.text(region.name);
+    for (auto* each : {&region.resident, &region.allocator}) {
+      visit_numbers(inner, each->calls, each->change_bytes, each->max_change_bytes, each->peak_bytes);
+    }
   });
 }
 

@@ -113,6 +113,7 @@ constexpr std::size_t kMaxEarly = std::size_t{1} << 20U;
 
 constexpr std::size_t kMaxGroups = 64;
 constexpr std::size_t kMaxClockReadings = 64;
+constexpr std::size_t kMaxRegionMemories = 64;
 
 constexpr const char* kLost = "(lost)";
 
@@ -240,6 +241,7 @@ JournalState::Answer JournalState::apply(const Frame& frame, std::uint64_t seen_
       {FrameType::samples, &JournalState::use_samples},
       {FrameType::exception, &JournalState::take<Uncaught, &JournalState::use>},
       {FrameType::clock_readings, &JournalState::take<ClockReadingsRecord, &JournalState::use>},
+      {FrameType::region_memories, &JournalState::take<RegionMemoriesRecord, &JournalState::use>},
   };
   for (const Use& use : kUses) {
     if (static_cast<std::uint16_t>(use.type) != frame.type) { continue; }
@@ -322,10 +324,12 @@ bool JournalState::use_tag(NoteRecord& note) {
 
 bool JournalState::use(TotalsRecord& record) {
   if (!has_buckets(record.host) || !has_buckets(record.device) || !has_path(record.path)) { return false; }
+  if (record.spread.threads != 0 && !has_thread(record.spread.longest)) { return false; }
   PathStats& path = state_.paths[record.path];
   numbers_of(path) = numbers_of(record);
   restore(path.host, record.host);
   if (record.has_device) { restore(path.device, record.device); }
+  path.spread = record.spread;
   return true;
 }
 
@@ -442,6 +446,12 @@ bool JournalState::use_samples(const Frame& frame) { return sampled_.use_samples
 bool JournalState::use(ClockReadingsRecord& record) {
   if (record.readings.size() > kMaxClockReadings) { return false; }
   state_.clock_readings = std::move(record.readings);
+  return true;
+}
+
+bool JournalState::use(RegionMemoriesRecord& record) {
+  if (record.regions.size() > kMaxRegionMemories) { return false; }
+  state_.region_memories = std::move(record.regions);
   return true;
 }
 

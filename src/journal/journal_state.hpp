@@ -97,6 +97,7 @@ class JournalState {
   bool use(SensorsRecord& record);
   bool use(SampledRecord& record);
   bool use(ClockReadingsRecord& record);
+  bool use(RegionMemoriesRecord& record);
   bool use(Metric& metric);
   bool use(GapRecord& gap);
   bool use(PeriodRecord& period);

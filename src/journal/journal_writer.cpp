@@ -167,6 +167,7 @@ void JournalChanges::add_totals(FrameBuffer& out, const Snapshot& snapshot) {
     record.host = changes(now.host, said.host);
     record.has_device = now.device.n() != 0;
     if (record.has_device) { record.device = changes(now.device, said.device); }
+    record.spread = now.spread;  // changes with the host's summary alone
     out.add(FrameType::totals, record);
     numbers_of(said) = numbers_of(now);
     said.host = now.host;
@@ -214,6 +215,9 @@ void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
   add_changed(out, FrameType::time_lines, TimeLinesRecord{snapshot.time_lines}, time_lines_);
   add_changed(out, FrameType::groups, GroupsRecord{snapshot.run.groups}, groups_);
   add_changed(out, FrameType::clock_readings, ClockReadingsRecord{snapshot.clock_readings}, clock_readings_);
+  if (!snapshot.region_memories.empty()) {
+    add_changed(out, FrameType::region_memories, RegionMemoriesRecord{snapshot.region_memories}, region_memories_);
+  }
   if (open_ || !snapshot.open.empty()) { out.add(FrameType::open, OpenRecord{snapshot.open}); }
   open_ = !snapshot.open.empty();
 }

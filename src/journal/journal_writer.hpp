@@ -84,6 +84,7 @@ class JournalChanges {
   std::string sensors_ = std::string(2, '\0');  // likewise
   std::int64_t sampled_ns_ = kLongAgo;          // when figures of samples were last written
   std::string clock_readings_ = devices_;       // last encoding
+  std::string region_memories_;                 // last encoding; empty: none
   bool open_ = true;                            // readers assume open regions
   GapRecord gap_;
 

@@ -3,6 +3,7 @@
 #include "process/process.hpp"
 
 #include "base/environment.hpp"
+#include "base/region_memory.hpp"
 #include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
@@ -66,6 +67,7 @@ void after_fork_in_child() noexcept {
   tracing.store(false, std::memory_order_relaxed);
   error_after_fork();
   background_after_fork();
+  memory_after_fork();
   cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's CPU time starts at 0
 }
 

@@ -175,7 +175,7 @@ bool Registry::absorb(Slot& slot, Collector::Much much) {
   const bool drained = drain(slot, much);
   if (slot.orphan && !recorder.device_pending()) { threads_.settled(slot); }
   if (!drained || recorder.tree().is_unended() || recorder.device_pending()) { return drained; }
-  totals_.add(recorder.tree());
+  totals_.add(recorder.tree(), slot.paths, recorder.thread());
   shared_.series.finish(recorder.tree(), [this](const Node* node) { return totals_.path_of(node); });
   collector_.forget(&recorder);
   threads_.reuse(slot);

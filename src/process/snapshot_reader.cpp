@@ -41,6 +41,15 @@ void Totals::number(const Tree& tree, std::vector<std::uint32_t>& paths) {
   }
 }
 
+void Totals::add(const Tree& tree, const std::vector<std::uint32_t>& paths, std::uint32_t thread) {
+  spreads_.resize(tree_.nodes());
+  for (std::uint32_t index = 0; index < tree.nodes(); ++index) {
+    const Node& node = *tree.node(index);
+    if (node.host.n() != 0 && is_own(paths[index], node)) { spreads_[paths[index]].add(thread, node.host.total_ns()); }
+  }
+  tree_.merge(tree);
+}
+
 namespace {
 
 const char* loss_name(LossKind kind) noexcept {
@@ -142,6 +151,8 @@ void SnapshotReader::read_totals(Snapshot& snapshot) {
   const Tree& tree = totals_.tree();
   snapshot.paths.resize(tree.nodes());
   for (std::uint32_t index = 0; index < tree.nodes(); ++index) { add_node(*tree.node(index), index, snapshot); }
+  const std::vector<ThreadSpread>& spreads = totals_.spreads();
+  for (std::size_t path = 0; path < spreads.size(); ++path) { snapshot.paths[path].spread = spreads[path]; }
   add_overflow(tree, snapshot);
   count_losses(tree);
 }
@@ -154,8 +165,10 @@ void SnapshotReader::read_thread(Threads::Slot& slot, Snapshot& snapshot, std::u
     const Node& node = *scratch_.node(index);
     const std::uint32_t path = totals_.path_of(&node);
     add_node(node, path, snapshot);
-    // (For ended threads, Tree::merge counts them.)
-    if (totals_.tree().node(path)->key != node.key && node.host.n() != 0) {
+    if (node.host.n() == 0) { continue; }
+    if (totals_.is_own(path, node)) {
+      snapshot.paths[path].spread.add(slot.recorder->thread(), node.host.total_ns());
+    } else {  // (for ended threads, Tree::merge counts them)
       losses_[{LossKind::overflow, node.key}] += node.host.n();
     }
   }

@@ -33,15 +33,21 @@ class Totals {
   std::uint32_t overflow_path();
   /// Extends `paths`, indexed by node of `tree`, to the newest node. \throws std::bad_alloc
   void number(const Tree& tree, std::vector<std::uint32_t>& paths);
-  /// Adds the values of an ended thread.
-  void add(const Tree& tree) noexcept { tree_.merge(tree); }
+  /// Adds the values of an ended thread. \throws std::bad_alloc, having added nothing
+  /// \param paths path of each of its nodes.
+  void add(const Tree& tree, const std::vector<std::uint32_t>& paths, std::uint32_t thread);
+  /// Returns true if the path is that of the node alone.
+  bool is_own(std::uint32_t path, const Node& node) const noexcept { return tree_.node(path)->key == node.key; }
 
   const Tree& tree() const noexcept { return tree_; }
+  /// Returns the times of ended threads, by path; may be shorter than the paths.
+  const std::vector<ThreadSpread>& spreads() const noexcept { return spreads_; }
 
  private:
   std::uint32_t path_below(std::uint32_t parent, TreeKey key);
 
   Tree tree_;
+  std::vector<ThreadSpread> spreads_;
 };
 
 /// Reads all recorded data into a Snapshot: the totals of ended threads, and copies of the other threads' values. Not

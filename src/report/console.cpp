@@ -136,6 +136,9 @@ std::string share_of(const Place& at) {
   return share ? detail::percent(*share, 1) : "-";
 }
 
+/// "-" if the threads are unknown.
+std::string by_thread(const Place& at, const std::string& figure) { return at.path.spread.threads == 0 ? "-" : figure; }
+
 struct Column {
   const char* name;  ///< in TableForm::columns, and the heading if it is chosen there
   const char* head;
@@ -159,6 +162,12 @@ constexpr Column kTable[] = {
     {"self", "self", 4, false, [](const Place& at) { return detail::human_ns(at.path.self_ns); }},
     {"share", "share", 1, false, share_of},
     {"first", "first", 7, false, [](const Place& at) { return first_of(at.host); }},
+    {"threads", "threads", kOnDemand, false,
+     [](const Place& at) { return by_thread(at, detail::human_count(at.path.spread.threads)); }},
+    {"thread mean", "thread mean", kOnDemand, false,
+     [](const Place& at) { return by_thread(at, detail::human_time(at.path.ns_a_thread())); }},
+    {"thread max", "thread max", kOnDemand, false,
+     [](const Place& at) { return by_thread(at, detail::human_ns(at.path.spread.longest_ns)); }},
     {"span total", "total", kDevicePriority, true,
      [](const Place& at) { return detail::human_ns(at.device.total_ns()); }},
     {"span mean", "mean", kDevicePriority, true,

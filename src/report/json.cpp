@@ -137,6 +137,7 @@ Json path(const Snapshot& snapshot, std::uint32_t index) {
       {"device", device_summary(path.device)},
       {"device_pending", path.device_pending},
       {"device_lost", path.device_lost},
+      {"threads", detail::threads_json(path)},
   };
 }
 
@@ -327,6 +328,7 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("unsampled", detail::unsampled_json(snapshot));
   lines.member("step_energies", detail::step_energies_json(snapshot));
   lines.member("region_energies", detail::region_energies_json(snapshot));
+  lines.member("region_memories", detail::region_memories_json(snapshot));
   lines.member("losses", losses(snapshot));
   lines.array("findings", snapshot.findings, [](const Finding& each) { return detail::finding_json(each); });
   lines.array("abstentions", snapshot.skipped_rules,

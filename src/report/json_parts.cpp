@@ -228,6 +228,15 @@ JsonText machine_json(const MachineInfo& machine) {
           {"libraries", libraries}};
 }
 
+JsonText threads_json(const PathStats& path) {
+  const ThreadSpread& spread = path.spread;
+  if (spread.threads == 0) { return {}; }
+  return {{"n", spread.threads},
+          {"mean_ns", path.ns_a_thread()},
+          {"max_ns", spread.longest_ns},
+          {"max_thread", spread.longest}};
+}
+
 JsonText sensors_json(const Snapshot& snapshot) {
   JsonText all = JsonText::array();
   for (const Sensor& each : snapshot.sensors) { all.push_back(sensor_json(each)); }
@@ -268,6 +277,28 @@ JsonText region_energies_json(const Snapshot& snapshot) {
                    {"time_ns", each.time_ns},
                    {"joules", real(each.joules)},
                    {"error_joules", real(each.error_joules)}});
+  }
+  return all;
+}
+
+namespace {
+
+/// null without a call.
+JsonText memory_json(const MemoryFigures& figures) {
+  if (figures.calls == 0) { return {}; }
+  return {{"calls", figures.calls},
+          {"change_bytes", figures.change_bytes},
+          {"max_change_bytes", figures.max_change_bytes},
+          {"peak_bytes", figures.peak_bytes}};
+}
+
+}  // namespace
+
+JsonText region_memories_json(const Snapshot& snapshot) {
+  JsonText all = JsonText::array();
+  for (const RegionMemory& each : snapshot.region_memories) {
+    all.push_back(
+        {{"name", each.name}, {"resident", memory_json(each.resident)}, {"allocator", memory_json(each.allocator)}});
   }
   return all;
 }

@@ -33,12 +33,15 @@ JsonText throughput_json(const std::vector<JobThroughput>& all,
 
 /// A member that is null, or has no elements, is unknown.
 JsonText machine_json(const MachineInfo& machine);
+/// Returns member `threads` of a path; null if unknown.
+JsonText threads_json(const PathStats& path);
 /// Returns a list of Epochs with their number, in the order of their ends.
 JsonText epochs_json(const Snapshot& snapshot);
 JsonText sensors_json(const Snapshot& snapshot);
 JsonText unsampled_json(const Snapshot& snapshot);
 JsonText step_energies_json(const Snapshot& snapshot);
 JsonText region_energies_json(const Snapshot& snapshot);
+JsonText region_memories_json(const Snapshot& snapshot);
 
 /// Returns trials.json by schema takt-trials/1 (docs/files.md). Any thread.
 std::string trials_json(const RunInfo& run, const TrialResults& results);

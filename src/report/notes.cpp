@@ -303,6 +303,25 @@ void clock_line(const ClockInfo& clock, Lines& lines) {
   lines.push_back(text);
 }
 
+/// Adds the region of several threads whose longest thread is furthest above the mean.
+void uneven_line(const Snapshot& snapshot, Lines& lines) {
+  double most = 0;
+  std::uint32_t uneven = kNoIndex;
+  for (std::uint32_t index = 0; index < snapshot.paths.size(); ++index) {
+    const PathStats& path = snapshot.paths[index];
+    const double above = static_cast<double>(path.spread.longest_ns) - path.ns_a_thread();
+    if (path.spread.threads < 2 || above <= most || above < kWorthALine * path.ns_a_thread()) { continue; }
+    most = above;
+    uneven = index;
+  }
+  if (uneven == kNoIndex) { return; }
+  const PathStats& path = snapshot.paths[uneven];
+  lines.push_back(detail::format("  {} on {} threads: {} each on average, at most {} ({})",
+                                 path_label(snapshot, uneven), human_count(path.spread.threads),
+                                 human_time(path.ns_a_thread()), human_ns(path.spread.longest_ns),
+                                 thread_label(snapshot, path.spread.longest)));
+}
+
 void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto wall = static_cast<double>(snapshot.wall_ns);
   const auto uncovered = static_cast<double>(snapshot.uncovered_ns);
@@ -337,6 +356,7 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
                                     [](const ThreadInfo& thread) { return thread.name == ThreadInfo::kFurther; });
     lines.push_back(detail::format("threads: {}{}, with times added up: a share can exceed 100 %",
                                    human_count(snapshot.threads.size()), shared ? " or more" : ""));
+    uneven_line(snapshot, lines);
   }
 }
 
@@ -357,6 +377,7 @@ constexpr Meaning kMeanings[] = {
     {"key_kind_conflict", "keys that were used with two kinds: the first one counts"},
     {"keys_without_memory", "uses of new keys, out of memory: only in \"(overflow)\""},
     {"metrics_without_memory", "metrics with new names, out of memory: dropped"},
+    {"memories_not_noted", "MemoryScopes beyond 64 keys or 64 open ones: timed, without memory"},
     {"inside_takt", "regions started by operator new inside Takt: not timed"},
     {"metrics_over_bound", "metrics beyond 1 024 names: dropped"},
     {"threads_without_memory", "regions of threads that started without memory for recording, or had ended: not timed"},

@@ -166,6 +166,29 @@ void memory_line(const Snapshot& snapshot, Lines& lines) {
   if (!text.empty()) { lines.push_back("maximum memory: " + text); }
 }
 
+/// "+12.0 MB".
+std::string signed_bytes(std::int64_t bytes) {
+  const auto amount = static_cast<double>(bytes);
+  return (bytes < 0 ? "-" : "+") + human_bytes(std::fabs(amount));
+}
+
+std::string memory_words(const char* what, const MemoryFigures& figures) {
+  if (figures.calls == 0) { return ""; }
+  return detail::format("; {} {} in {} call{}, at most {} in one, peak {}", what, signed_bytes(figures.change_bytes),
+                        human_count(figures.calls), plural(figures.calls), signed_bytes(figures.max_change_bytes),
+                        human_bytes(static_cast<double>(figures.peak_bytes)));
+}
+
+void region_memory_lines(const Snapshot& snapshot, Lines& lines) {
+  constexpr std::size_t kFew = 8;
+  const auto& all = snapshot.region_memories;
+  for (std::size_t at = 0; at < std::min(all.size(), kFew); ++at) {
+    const std::string text = memory_words("resident", all[at].resident) + memory_words("allocator", all[at].allocator);
+    if (!text.empty()) { lines.push_back("memory in " + fit(printable(all[at].name), 80) + ": " + text.substr(2)); }
+  }
+  if (all.size() > kFew) { lines.push_back(detail::format("  and the memory of {} more regions", all.size() - kFew)); }
+}
+
 std::string slowed_words(const Sensor& sensor) {
   if (sensor.slowed_ns == 0) { return ""; }
   const auto all = static_cast<double>(sensor.last_ns) - static_cast<double>(sensor.first_ns);
@@ -296,6 +319,7 @@ std::string slowdown_names(std::uint32_t bits) {
 void add_sampled(const Snapshot& snapshot, Lines& lines) {
   energy_lines(snapshot, lines);
   memory_line(snapshot, lines);
+  region_memory_lines(snapshot, lines);
   use_lines(snapshot, lines);
   const auto each_of = [&](Sensor::Kind kind, void (*add)(const Sensor&, Lines&)) {
     const std::vector<const Sensor*> sensors = sensors_of(snapshot, kind);

@@ -3,6 +3,7 @@
 #include "sample/system_source.hpp"
 
 #include "base/file.hpp"
+#include "base/region_memory.hpp"
 #include "base/text.hpp"
 
 #include <takt/detail/hot.hpp>
@@ -213,6 +214,7 @@ void SystemSource::read_process(std::int64_t now_ns, std::vector<Reading>& readi
                     counted(used.ru_majflt),
                     counted(used.ru_nvcsw),
                     counted(used.ru_nivcsw)};
+  note_resident_sample(reading.values[1]);
   if (has_io_) {
     const KernelFile io(path_in(places_.proc, "/self/io").c_str());
     reading.values.push_back(number_of(io, "read_bytes:", 1));

@@ -5,6 +5,7 @@
 #include <takt/detail/not_cancelled.hpp>
 
 #include "base/file.hpp"
+#include "base/region_memory.hpp"
 #include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
@@ -340,6 +341,9 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_ + snapshot.process.blocked_ns;
   samples_.report(snapshot);
   if (!silent_) { add_later(snapshot.sensors, snapshot.run.machine); }
+  std::uint64_t not_noted = 0;
+  snapshot.region_memories = region_memories(not_noted);
+  if (not_noted != 0) { snapshot.losses.push_back({"memories_not_noted", "", not_noted}); }
   snapshot.process.earlier_sessions = earlier_sessions_;
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 
 #include "process/process.hpp"
 
+#include <takt/memory.hpp>
 #include <takt/takt.hpp>
 
 #include <chrono>
@@ -119,6 +120,12 @@ void add_scopes(Rounds& rounds) {
   add("scope: every(16)", 200'000, [](std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) {
       takt::Scope s(takt::Other, takt::every(16));
+      barrier();
+    }
+  });
+  add("MemoryScope", 2'000, [](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      takt::MemoryScope s(takt::Other);
       barrier();
     }
   });

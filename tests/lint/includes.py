@@ -25,7 +25,8 @@ SHARED_WITH_BACKENDS = {"base/driver_library.hpp", "base/threads.hpp"}
 # The main header for training code includes the CPU clock. One header includes the program's MPI. Two include its
 # libtorch; one of them includes the backend that this libtorch is built for. No other exceptions.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h"),
-              ("include/takt/detail/torch_observer.hpp", "ATen/record_function.h"),
+              *(("include/takt/detail/torch_observer.hpp", name)
+                for name in ("ATen/SequenceNumber.h", "ATen/record_function.h", "c10/core/GradMode.h")),
               *(("include/takt/torch.hpp", name) for name in ("ATen/record_function.h", "torch/version.h", "takt/backends/cuda.hpp",
                 "takt/backends/hip.hpp", "c10/cuda/CUDAStream.h", "c10/hip/HIPStream.h"))}
 

@@ -27,6 +27,18 @@ class Since {
   std::uint64_t calls(const std::string& path) const {
     return takt_test::calls_of(session_.snapshot(), path) - takt_test::calls_of(before_, path);
   }
+  /// Returns the calls of all regions outside of others.
+  std::uint64_t calls_at_top() const {
+    std::uint64_t calls = 0;
+    const takt::Snapshot now = session_.snapshot();
+    for (const takt::PathStats& each : now.paths) {
+      if (each.depth == 0) { calls += each.host.n(); }
+    }
+    for (const takt::PathStats& each : before_.paths) {
+      if (each.depth == 0) { calls -= each.host.n(); }
+    }
+    return calls;
+  }
   takt::PathStats at(const std::string& path) const {
     const takt::Snapshot now = session_.snapshot();
     return now.paths.at(takt_test::find_path(now, path));

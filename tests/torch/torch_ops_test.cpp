@@ -8,6 +8,7 @@
 
 #include <torch/autograd.h>
 #include <torch/nn.h>
+#include <torch/optim.h>
 
 #include <atomic>
 #include <functional>
@@ -102,6 +103,86 @@ TEST_CASE("TorchOps: autograd nodes are regions under Backward, on the training 
   CHECK(since.calls("Backward/Node0") == 1);
   CHECK(since.calls("Backward/Node0/aten::inside") == 1);
   CHECK(since.calls("aten::outside") == 1);
+}
+
+namespace {
+
+/// Returns the operators since the phase was read.
+takt::TorchOperators operator-(const takt::TorchOperators& now, const takt::TorchOperators& before) {
+  return {now.calls - before.calls, now.ns - before.ns};
+}
+
+template <class Optimizer>
+void train(takt::TorchOps& ops, Optimizer& optimizer, at::Tensor& w, bool metric_between) {
+  const takt::TorchOps::Step step(ops);
+  at::relu(at::ones({2, 2}));  // data: no gradients
+  const at::Tensor loss = at::mm(w, w).sum();
+  optimizer.zero_grad();
+  loss.backward();
+  if (metric_between) {  // then another backward pass, so that this is no optimizer
+    {
+      const at::NoGradGuard no_grad;
+      at::relu(w);
+    }
+    at::mul(w, w).sum().backward();
+  }
+  optimizer.step();
+  static_cast<void>(loss.item<float>());  // with gradients on
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("TorchOps: the phases of a loop without regions of its own", "", torch::optim::SGD,
+                   torch::optim::Adam) {
+  takt::TorchOps ops(each_step());
+  at::Tensor w = at::ones({2, 2}).requires_grad_();
+  TestType optimizer({w}, 0.1);
+  train(ops, optimizer, w, false);  // creates the optimizer's state
+  const Since since;
+  const takt::TorchPhases before = takt::TorchOps::phases();
+  train(ops, optimizer, w, false);
+  const takt::TorchPhases once = takt::TorchOps::phases();
+  CHECK(once.steps == before.steps + 1);
+  CHECK((once.forward - before.forward).calls == 2);    // mm, sum
+  CHECK((once.backward - before.backward).calls == 3);  // SumBackward0, MmBackward0, AccumulateGrad
+  const std::uint64_t updates = (once.optimizer - before.optimizer).calls;
+  CHECK(updates >= 1);
+  CHECK((once.optimizer - before.optimizer).ns > 0);
+  CHECK((once.other - before.other).calls >= 3);  // ones, relu, item
+  // All together are what the regions at the top say, and nothing counts twice.
+  const auto calls = [](const takt::TorchPhases& all) {
+    return all.forward.calls + all.backward.calls + all.optimizer.calls + all.other.calls;
+  };
+  CHECK(calls(once) - calls(before) == since.calls_at_top() - since.calls("Backward"));
+
+  train(ops, optimizer, w, true);
+  const takt::TorchPhases twice = takt::TorchOps::phases();
+  CHECK((twice.forward - once.forward).calls == 4);
+  CHECK((twice.backward - once.backward).calls == 6);
+  CHECK((twice.optimizer - once.optimizer).calls == updates);
+  CHECK((twice.other - once.other).calls > (once.other - before.other).calls);
+}
+
+TEST_CASE("TorchOps: nodes on autograd's own threads are of the backward phase, and what follows them there is not") {
+  takt::TorchOps ops(each_step());
+  const takt::TorchPhases before = takt::TorchOps::phases();
+  {
+    const takt::TorchOps::Step step(ops);
+    on_thread_of_autograd([] {
+      operation("autograd::engine::evaluate_function: Node0", RecordScope::FUNCTION,
+                [] { operation("Node0", RecordScope::BACKWARD_FUNCTION, [] { operation("aten::inside"); }); });
+      const at::NoGradGuard no_grad;
+      operation("aten::outside");
+    });
+    operation("my block", RecordScope::USER_SCOPE);
+    const at::NoGradGuard no_grad;
+    operation("aten::add_");
+  }
+  const takt::TorchPhases after = takt::TorchOps::phases();
+  CHECK((after.backward - before.backward).calls == 1);
+  CHECK((after.other - before.other).calls == 1);
+  CHECK((after.optimizer - before.optimizer).calls == 1);
+  CHECK((after.forward - before.forward).calls == 0);
 }
 
 TEST_CASE("TorchOps: nested backward passes on autograd's own thread pool") {

@@ -219,16 +219,25 @@ class TimerStats {
   }
   std::vector<std::int64_t> times(const Key& key) const {
     std::vector<std::int64_t> times;
-    threads_.each([&](const Thread& thread) {
-      const TimedKey* timed = thread.find(key.hash());
-      if (timed == nullptr) { return; }
-      const std::uint64_t count = timed->count.get();
-      const std::uint64_t kept = count < TimedKey::kRecent ? count : TimedKey::kRecent;
-      for (std::uint64_t at = count - kept; at < count; ++at) {
-        times.push_back(timed->recent[at % TimedKey::kRecent].get());
-      }
-    });
+    each_time(key, [&times](std::int64_t ns) { times.push_back(ns); });
     return times;
+  }
+  /// Replaces the median by the exact one if all calls are kept and they are few.
+  Stats stats(const Key& key) const noexcept {
+    Stats stats = summary(key).stats();
+    if (stats.n == 0 || stats.n > kMaxExact) { return stats; }
+    std::uint64_t sorted[kMaxExact];
+    std::uint64_t count = 0;
+    each_time(key, [&](std::int64_t ns) {
+      if (count++ >= kMaxExact) { return; }  // other threads have added more
+      std::uint64_t at = count - 1;
+      for (; at > 0 && sorted[at - 1] > static_cast<std::uint64_t>(ns); --at) { sorted[at] = sorted[at - 1]; }
+      sorted[at] = static_cast<std::uint64_t>(ns);
+    });
+    if (count != stats.n) { return stats; }
+    const std::uint64_t low = sorted[(count - 1) / 2];
+    stats.p50_ns = low + (sorted[count / 2] - low) / 2;
+    return stats;
   }
   bool complete(std::chrono::milliseconds timeout) noexcept {
     const std::uint64_t begin = posix_ns(CLOCK_MONOTONIC);
@@ -260,6 +269,7 @@ class TimerStats {
 
  private:
   using Thread = TimerThread;
+  static constexpr std::uint64_t kMaxExact = 100;  ///< largest number of calls with an exact median
   static constexpr unsigned kMaxUnended = 4;  ///< entries kept for regions that ended threads left open, per address
 
   std::uint64_t host_ns() noexcept {
@@ -268,6 +278,17 @@ class TimerStats {
     } else {
       return posix_ns(CLOCK_MONOTONIC);
     }
+  }
+  /// Calls use(ns) for the kept durations of the key, oldest first, one thread after the other.
+  template <class Use>
+  void each_time(const Key& key, Use use) const {
+    threads_.each([&](const Thread& thread) {
+      const TimedKey* timed = thread.find(key.hash());
+      if (timed == nullptr) { return; }
+      const std::uint64_t count = timed->count.get();
+      const std::uint64_t kept = count < TimedKey::kRecent ? count : TimedKey::kRecent;
+      for (std::uint64_t at = count - kept; at < count; ++at) { use(timed->recent[at % TimedKey::kRecent].get()); }
+    });
   }
   struct Reading {
     Mark mark = 0;

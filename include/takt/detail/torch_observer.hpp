@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
+#include <c10/core/GradMode.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -145,12 +147,30 @@ inline TorchNames torch_names;
 /// Operators without memory for their region, and steps that should have been sampled, in the process.
 inline std::atomic<std::uint64_t> torch_missed{0};
 
+/// Number and time of some operators.
+struct TorchSum {
+  void add(std::uint64_t count, std::uint64_t time_ns) noexcept {  // orders nothing
+    calls.fetch_add(count, std::memory_order_relaxed);
+    ns.fetch_add(time_ns, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> ns{0};
+};
+
+/// Outermost operators of all ended sampled steps of the process, by phase.
+struct TorchSums {
+  std::atomic<std::uint64_t> steps{0};
+  TorchSum forward, backward, optimizer, other;
+};
+inline TorchSums torch_sums;
+
 /// A sampled step in progress, for all threads with its observer.
 struct TorchStep {
   static constexpr at::CallbackHandle kTaken = ~at::CallbackHandle{0};
 
   void publish(at::CallbackHandle observer, std::uint32_t max, const void* thread) noexcept {
     depth.store(max, std::memory_order_relaxed);  // ordered by the handle
+    nodes.store(0, std::memory_order_relaxed);
     owner.store(thread, std::memory_order_relaxed);
     handle.store(observer, std::memory_order_release);  // pairs with TorchSteps::find()
   }
@@ -158,7 +178,8 @@ struct TorchStep {
 
   std::atomic<at::CallbackHandle> handle{0};  ///< observer handle, never reused by libtorch; 0: free
   std::atomic<std::uint32_t> depth{1};
-  std::atomic<const void*> owner{nullptr};  ///< TorchThread on which it started
+  std::atomic<const void*> owner{nullptr};      ///< TorchThread on which it started
+  mutable std::atomic<std::uint32_t> nodes{0};  ///< nodes of autograd so far, on all threads
 };
 
 /// Never destroyed: libtorch threads may be inside an operator at exit.
@@ -202,7 +223,12 @@ struct TorchOpen {
   const bool trains;  ///< the step is that of this thread
   std::atomic<std::uint32_t> regions{0};
   std::atomic<std::uint64_t> collectives{0};  ///< number reported by process groups
-  const Key* evaluated = nullptr;             ///< the autograd node being evaluated
+  std::atomic<std::uint32_t> functions{0};    ///< open regions that are no user scopes
+  // Operators without gradients since the node of autograd with this number, which may be the step's last.
+  std::uint32_t last_node = 0;
+  std::uint64_t since_calls = 0;
+  std::uint64_t since_ns = 0;
+  const Key* evaluated = nullptr;  ///< the autograd node being evaluated
 };
 
 /// State of one thread.
@@ -262,6 +288,9 @@ struct TorchRegion final : at::ObserverContext {
   Region region = 0;
   bool counts = false;              ///< counts as an open region
   bool evaluates = false;           ///< a node of autograd
+  bool function = false;            ///< no user scope
+  bool outermost = false;           ///< the outermost of these
+  std::uint64_t sequence = 0;       ///< number of the next node that this thread adds to a graph, at its start
   const Key* before = nullptr;      ///< previously evaluated node
   const Key* async = nullptr;       ///< its key, if it is not an open region because others may start before it ends
   TorchName* dispatched = nullptr;  ///< a collective that a process group may report inside
@@ -330,6 +359,13 @@ inline void begin_torch_region(TorchRegion& mine, const TorchCall& call, const K
   const std::uint32_t around = open.regions.fetch_add(1, std::memory_order_relaxed);
   mine.counts = true;
   mine.evaluates = call.evaluates();
+  mine.function = mine.evaluates || call.scope != at::RecordScope::USER_SCOPE;
+  if (mine.function && open.functions.fetch_add(1, std::memory_order_relaxed) == 0) {
+    mine.outermost = true;
+    mine.sequence = at::sequence_number::peek();
+    mine.begin = std::chrono::steady_clock::now();
+  }
+  if (mine.evaluates) { open.step.nodes.fetch_add(1, std::memory_order_relaxed); }
   if (mine.evaluates) {
     if (!open.trains && around == 0) { mine.around = begin_region(Backward); }
     mine.before = open.evaluated;
@@ -372,6 +408,38 @@ inline std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction
   return mine;
 }
 
+/// Owner: adds the operators since the node `open.last_node` to the phase that they now belong to.
+inline void settle_torch_phase(TorchOpen& open, TorchSum& phase) noexcept {
+  phase.add(std::exchange(open.since_calls, 0), std::exchange(open.since_ns, 0));
+}
+
+/// Adds an outermost operator to its phase.
+/// \param here it ends on the thread on which it started.
+inline void add_torch_phase(TorchOpen& open, const TorchRegion& region, bool here) noexcept {
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - region.begin;
+  const auto ns = static_cast<std::uint64_t>(took.count());
+  if (region.evaluates) { return torch_sums.backward.add(1, ns); }
+  if (!here) { return torch_sums.other.add(1, ns); }
+  if (at::sequence_number::peek() != region.sequence) { return torch_sums.forward.add(1, ns); }
+  const std::uint32_t nodes = open.step.nodes.load(std::memory_order_relaxed);
+  if (!open.trains || nodes == 0 || c10::GradMode::is_enabled()) { return torch_sums.other.add(1, ns); }
+  if (nodes != open.last_node) { settle_torch_phase(open, torch_sums.other); }
+  open.last_node = nodes;
+  ++open.since_calls;
+  open.since_ns += ns;
+}
+
+/// Training thread, at the end of its step.
+inline void end_torch_phases(at::CallbackHandle observer) noexcept {
+  TorchThread* const thread = TorchThread::here();
+  const std::shared_ptr<TorchOpen>* const open = thread == nullptr ? nullptr : thread->find(observer);
+  if (open != nullptr) {
+    const bool last = (*open)->last_node == (*open)->step.nodes.load(std::memory_order_relaxed);
+    settle_torch_phase(**open, last ? torch_sums.optimizer : torch_sums.other);
+  }
+  torch_sums.steps.fetch_add(1, std::memory_order_relaxed);
+}
+
 /// Any thread.
 inline void end_torch(const at::RecordFunction& function, at::ObserverContext* context) noexcept {
   if (context == nullptr) { return; }
@@ -386,9 +454,12 @@ inline void end_torch(const at::RecordFunction& function, at::ObserverContext* c
     record_ns(*mine.async, static_cast<std::uint64_t>(took.count()));
   }
   if (!mine.counts) { return; }
+  const bool here = function.threadId() == at::RecordFunction::currentThreadId();
+  if (mine.outermost) { add_torch_phase(open, mine, here); }
   end_region(mine.region);
   end_region(mine.around);
-  if (mine.evaluates && function.threadId() == at::RecordFunction::currentThreadId()) { open.evaluated = mine.before; }
+  if (mine.evaluates && here) { open.evaluated = mine.before; }
+  if (mine.function) { open.functions.fetch_sub(1, std::memory_order_relaxed); }
   open.regions.fetch_sub(1, std::memory_order_relaxed);
 }
 

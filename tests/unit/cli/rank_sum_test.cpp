@@ -71,6 +71,32 @@ TEST_CASE("Rank sum: adds up ranks by path for any order of paths") {
   CHECK(sum.threads[sum.series[1].thread].name == "rank 1, main");
 }
 
+TEST_CASE("Rank sum: the threads of all ranks, the longest of them, and the memory of regions") {
+  std::vector<Snapshot> ranks = {rank_with(0, {"A", "B"}), rank_with(1, {"B", "A"}), rank_with(2, {"A"})};
+  ranks[0].paths[1].spread = {2, 0, 6};
+  ranks[1].paths[2].spread = {1, 0, 20};
+  ranks[2].paths[1].spread = {3, 0, 4};
+  ranks[1].paths[1].spread = {1, 0, 10};
+  ranks[0].region_memories = {{"A", {1, 5, 5, 100}, {}}};
+  ranks[1].region_memories = {{"B", {1, 1, 1, 1}, {}}, {"A", {2, -7, -3, 90}, {1, -2, -2, 8}}};
+  const Snapshot sum = sum_of(ranks);
+  CHECK(sum.path_name(1) == "Epoch/A");
+  CHECK(sum.paths[1].spread.threads == 6);
+  CHECK(sum.paths[1].spread.longest_ns == 20);
+  CHECK(sum.threads.at(sum.paths[1].spread.longest).name == "rank 1, main");
+  CHECK(sum.paths[2].spread.threads == 1);
+  CHECK(sum.threads.at(sum.paths[2].spread.longest).name == "rank 1, main");
+  CHECK(sum.paths[0].spread.threads == 0);
+  REQUIRE(sum.region_memories.size() == 2);
+  const takt::RegionMemory& a = sum.region_memories[0];
+  CHECK(a.resident.calls == 3);
+  CHECK(a.resident.change_bytes == -2);
+  CHECK(a.resident.max_change_bytes == 5);
+  CHECK(a.resident.peak_bytes == 100);
+  CHECK(a.allocator.calls == 1);
+  CHECK(a.allocator.max_change_bytes == -2);
+}
+
 TEST_CASE("Rank sum: lists kinds of devices once, or by rank if ranks differ") {
   std::vector<Snapshot> ranks;
   for (int rank = 0; rank < 4; ++rank) { ranks.push_back(rank_with(rank, {})); }

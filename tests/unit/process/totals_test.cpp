@@ -55,11 +55,19 @@ TEST_CASE("Totals: adds up the values of ended threads") {
   nest(first, 5);
   nest(second, 7);
   Totals totals;
-  totals.add(first);
-  totals.add(second);
+  std::uint32_t thread = 0;
+  for (const Tree* each : {&first, &second}) {
+    std::vector<std::uint32_t> paths;
+    totals.number(*each, paths);
+    totals.add(*each, paths, thread++);
+  }
   REQUIRE(totals.tree().nodes() == 2);
   REQUIRE(totals.tree().node(1)->host.n() == 2);
   REQUIRE(totals.tree().node(1)->host.total_ns() == 12);
+  REQUIRE(totals.spreads().size() == 2);
+  REQUIRE(totals.spreads()[1].threads == 2);
+  REQUIRE(totals.spreads()[1].longest == 1);
+  REQUIRE(totals.spreads()[1].longest_ns == 7);
 }
 
 TEST_CASE("Totals: counts paths beyond the maximum in the overflow") {

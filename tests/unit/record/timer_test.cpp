@@ -92,13 +92,33 @@ TEST_CASE_METHOD(TimerTest, "Timer: keeps the statistics of its regions") {
   REQUIRE(stats.first_ns == 40);
   REQUIRE(stats.min_ns == 10);
   REQUIRE(stats.max_ns == 40);
-  REQUIRE(stats.p50_ns == 20);
+  REQUIRE(stats.p50_ns == 25);
   REQUIRE(timer.times(A) == std::vector<std::int64_t>{40, 10, 30, 20});
   REQUIRE(timer.host_summary(A).total_ns() == 100);
   REQUIRE(timer.stats(B).n == 0);
   REQUIRE(timer.times(B).empty());
   REQUIRE(timer.mistakes() == 0);
   require_balance();
+}
+
+TEST_CASE("Timer: the median of few calls is exact, over all threads") {
+  constexpr std::uint64_t kMs = 1'000'000;
+  Timer<CpuBackend> timer;
+  const auto median = [&timer] { return timer.stats(A).p50_ns; };
+  for (const int ms : {7, 1, 10, 4}) { timer.record(A, milliseconds(ms)); }
+  CHECK(median() == 5'500'000);
+  std::thread([&] {
+    for (const int ms : {2, 3, 1, 7}) { timer.record(A, milliseconds(ms)); }
+  }).join();
+  CHECK(median() == 3'500'000);  // numpy.median([1, 1, 2, 3, 4, 7, 7, 10]) is 3.5
+  timer.record(A, milliseconds(3));
+  CHECK(median() == 3 * kMs);
+  while (timer.stats(A).n < 100) { timer.record(A, milliseconds(timer.stats(A).n % 2 == 0 ? 20 : 30)); }
+  // numpy.median([1, 1, 2, 3, 3, 4, 7, 7, 10] + 46 * [30] + 45 * [20]) is 20
+  CHECK(median() == 20 * kMs);
+  timer.record(A, milliseconds(30));  // from here on by the histogram
+  CHECK(median() == timer.summary(A).percentile_ns(0.5));
+  CHECK(median() != 20 * kMs);
 }
 
 TEST_CASE("Timer: results are immediate on the CPU", "[timed]") {

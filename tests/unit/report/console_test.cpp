@@ -901,6 +901,39 @@ TEST_CASE("columns that are named are shown in that order at any width, and unkn
   CHECK(takt::format_table(sample_snapshot(), form) == takt::format_table(sample_snapshot(), {40, false}));
 }
 
+TEST_CASE("the times of threads are columns on demand, and the most uneven region has a line") {
+  Snapshot snapshot = one_second();
+  const std::uint32_t even = add_path(snapshot, "Even");
+  const std::uint32_t work = add_path(snapshot, "Work");
+  add_path(snapshot, "Unknown");
+  for (const char* name : {"main", "pool 1", "pool 2"}) { add_thread(snapshot, name); }
+  for (int call = 0; call < 3; ++call) { snapshot.paths[even].host.add(100 * kMs); }
+  for (const std::uint64_t ms : {1, 1, 3}) { snapshot.paths[work].host.add(ms * kMs); }
+  snapshot.paths[even].spread = {3, 0, 109 * kMs};
+  snapshot.paths[work].spread = {2, 2, 4 * kMs};
+  takt::TableForm form;
+  form.columns = "threads,thread_mean,thread_max";
+  const std::string text = takt::format_table(snapshot, form);
+  CHECK(cells_of(row_of(text, "region")) == Cells{"region", "threads", "thread mean", "thread max"});
+  CHECK(cells_of(row_of(text, "Even")) == Cells{"Even", "3", "100 ms", "109 ms"});
+  CHECK(cells_of(row_of(text, "Work")) == Cells{"Work", "2", "2.50 ms", "4.00 ms"});
+  CHECK(cells_of(row_of(text, "Unknown")) == Cells{"Unknown", "-", "-", "-"});
+  CHECK(line_mentions(wide(snapshot), {"Work", "2 threads", "2.50 ms", "4.00 ms", "pool 2"}));
+  snapshot.paths[even].spread.longest_ns = 111 * kMs;  // 11 ms above the mean, more than 1.5 ms
+  CHECK(line_mentions(wide(snapshot), {"Even", "3 threads", "100 ms", "111 ms", "main"}));
+}
+
+TEST_CASE("the memory of regions is reported") {
+  Snapshot snapshot = one_second();
+  snapshot.region_memories.push_back({"Forward", {600, 12'000'000, 3'000'000, 1'200'000'000}, {}});
+  snapshot.region_memories.push_back({"Backward", {0, 0, 0, 0}, {1, -500, -500, 700}});
+  snapshot.region_memories.resize(10);
+  const std::string text = wide(snapshot);
+  CHECK(line_mentions(text, {"memory", "Forward", "+12.0 MB", "600 calls", "+3.00 MB", "1.20 GB"}));
+  CHECK(line_mentions(text, {"memory", "Backward", "allocator", "-500 B", "1 call,", "700 B"}));
+  CHECK(line_mentions(text, {"2 more regions"}));
+}
+
 TEST_CASE("the form says how many findings are printed") {
   Snapshot snapshot = sample_snapshot();
   for (const char* sentence : {"first", "second", "third", "fourth", "fifth"}) {

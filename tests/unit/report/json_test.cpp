@@ -49,6 +49,8 @@ TEST_CASE("every field of summary.json is documented in docs/files.md") {
   Snapshot snapshot = takt_test::sampled_snapshot();
   snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}};
   snapshot.time_lines.emplace_back();
+  snapshot.paths.front().spread = {2, 0, 1};
+  snapshot.region_memories.push_back({"Forward", {1, 1, 1, 1}, {}});
   const auto job = std::make_shared<takt::Job>();
   job->paths.emplace_back();
   job->wall.ranks = 2;
