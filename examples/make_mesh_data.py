@@ -5,14 +5,12 @@
 
 nodes.npy    mesh nodes x 5 quality metrics x 10 time steps: metrics that wander between 0 and 1
 weights.npy  of a recurrent network with 16 hidden units, drawn at random
-slack.json   slack times of a simulation: {"ms_per_cycle": ..., "ns_per_node": ...}
 
 The same seed gives the same bytes. It needs Python's standard library alone.
 """
 
 import argparse
 import array
-import json
 import pathlib
 import random
 import sys
@@ -53,8 +51,6 @@ def main():
     write_npy(wished.directory / "nodes.npy", (wished.nodes, METRICS, STEPS), mesh_nodes(draw, wished.nodes))
     weights = array.array("f", [draw.gauss(0, 0.4) for _ in range(WEIGHTS)])
     write_npy(wished.directory / "weights.npy", (WEIGHTS,), weights)
-    slack = {"ms_per_cycle": 20.0, "ns_per_node": 10000.0}
-    (wished.directory / "slack.json").write_text(json.dumps(slack) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>
 
-#include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -49,6 +49,7 @@ struct Slack::Impl {
   std::uint64_t left_out = 0;
   std::uint64_t exposed_cycles = 0;
   double exposed_ns = 0;
+  double nodes = 0;  // of all cycles
   Summary used;
 };
 
@@ -59,6 +60,7 @@ void Slack::Impl::add(const Snapshot& snapshot, const Row& row) {
     return;
   }
   used.add(*used_ns);
+  nodes += static_cast<double>(row.items);
   const auto budget_ns = static_cast<std::uint64_t>(options.budget.count());
   if (*used_ns <= budget_ns) { return; }
   ++exposed_cycles;
@@ -69,6 +71,9 @@ Slack::Slack(SlackOptions options) {
   if (options.region.empty()) { throw Error("takt::Slack: name the region, such as \"Inference\""); }
   if (options.budget.count() <= 0) {
     throw Error("takt::Slack: the budget of " + options.region + " must be above 0: the slack time of one cycle");
+  }
+  if (!std::isfinite(options.nodes) || options.nodes < 0) {
+    throw Error("takt::Slack: the nodes of " + options.region + " must be 0 (unknown) or above");
   }
   impl_ = std::make_shared<Impl>(std::move(options));
 }
@@ -93,6 +98,7 @@ SlackUse Slack::use() const {
   use.cycles = stats.n;
   use.left_out = impl_->left_out;
   use.budget_ns = static_cast<double>(impl_->options.budget.count());
+  if (impl_->options.nodes > 0) { use.node_budget_ns = use.budget_ns / impl_->options.nodes; }
   if (use.cycles == 0) { return use; }
   use.mean_ns = stats.mean_ns;
   use.stdev_ns = use.cycles > 1 ? stats.stdev_ns : 0;
@@ -100,6 +106,9 @@ SlackUse Slack::use() const {
   use.coverage = use.mean_ns / use.budget_ns;
   use.exposed_cycles = impl_->exposed_cycles;
   use.exposed_ns = impl_->exposed_ns / static_cast<double>(use.cycles);
+  use.nodes = impl_->nodes / static_cast<double>(use.cycles);
+  if (use.nodes > 0) { use.node_ns = use.mean_ns / use.nodes; }
+  if (use.node_budget_ns > 0) { use.node_coverage = use.node_ns / use.node_budget_ns; }
   return use;
 }
 

@@ -385,11 +385,18 @@ class Simulated(unittest.TestCase):
         subprocess.run([sys.executable, examples / "make_mesh_data.py", data, "--nodes", "500"], check=True, timeout=120)
         cycles = ["--percent", 100, "--batch", 200, "--cycles", 4]
         shapes = set()
-        for options in (["--streams", 2], ["--pinned", 0, "--sync", 1]):
+        printed = set()  # times of inference and of batch processing without copies, in ms, and SCC for ShockTube
+        for options in (["--streams", 2], ["--pinned", 0, "--sync", 1, "--device", "cuda:0"]):
             status, out, err, _ = self.machine.run([f"{DEVICE}/gpu_proxy_simulated", data, *cycles, *options])
             self.assertEqual(status, 0, out + err)
             self.assertIn("on the GPU", out)
             shapes.add(re.search("output data shape.*", out)[0])
+            printed.add(tuple(float(re.search(text + r" +([\d.]+)", out)[1]) for text in (
+                "time for inference ", r"by README \(without copies\)", r"ShockTube +\S+ +\S+ +\S+")))
+        for device, status, text in (("cuda:1", 2, "CUDA finds 1 devices"), ("gpu", 2, "it takes cpu"), ("cpu", 0, "on the processor")):
+            ended = self.machine.run([f"{DEVICE}/gpu_proxy_simulated", data, *cycles, "--device", device], TAKT_FILES="0")
+            self.assertEqual(ended[0], status, ended)
+            self.assertIn(text, ended[1] + ended[2])
         host = subprocess.run([f"{DEVICE}/../../examples/example_22_inference_proxy", data, *map(str, cycles)], check=True,
                               timeout=120, text=True, stdout=subprocess.PIPE, env={**os.environ, "TAKT_FILES": "0"}).stdout
         self.assertEqual(shapes, {re.search("output data shape.*", host)[0]})
@@ -397,6 +404,9 @@ class Simulated(unittest.TestCase):
             spans = {each["path"]: each["device"] for each in json.loads(written.read_text(encoding="utf-8"))["paths"]}
             for part in ("", "/ToDevice", "/Process", "/FromDevice"):
                 self.assertEqual(spans["Batch/Inference" + part]["n"], 12, written)
+            inference, process = (spans["Batch/Inference" + part]["total_ns"] / 1e6 for part in ("", "/Process"))
+            self.assertTrue(any(abs(a / inference - 1) < 1e-4 and abs(b / process - 1) < 1e-4
+                                and abs(c / (100 * inference / 4 / 7.8006) - 1) < 1e-4 for a, b, c in printed), (printed, spans))
 
     def test_faults(self):
         rows = gpu_check.faults(self.machine)

@@ -17,6 +17,9 @@ struct SlackOptions {
   std::chrono::nanoseconds budget;  ///< slack time of one cycle, which is a Batch; above 0
   bool on_stream = false;           ///< stream spans instead of host time
   bool warmup = false;              ///< include warm-up cycles
+  /// Mesh nodes of the simulation that share the budget: all of them, or those of one rank, which may be a fraction;
+  /// 0: unknown.
+  double nodes = 0;
 };
 
 /// A region's use of its budget, over cycles.
@@ -30,6 +33,10 @@ struct SlackUse {
   double coverage = 0;               ///< mean / budget; slack-time coverage in percent is 100 times that
   std::uint64_t exposed_cycles = 0;  ///< cycles in which it exceeded the budget
   double exposed_ns = 0;             ///< time beyond the budget, mean over all cycles
+  double nodes = 0;                  ///< nodes that the region processed per cycle: the items of the Batch; 0: unknown
+  double node_ns = 0;                ///< region's time per such node and cycle; 0: unknown
+  double node_budget_ns = 0;         ///< budget / SlackOptions::nodes; 0: unknown
+  double node_coverage = 0;          ///< node_ns / node_budget_ns: coverage per node; 0: unknown
 };
 
 /// Measures if a region, such as inference next to a simulation, fits into the slack time of each cycle. Receives each
@@ -41,10 +48,10 @@ struct SlackUse {
 ///     session.close();
 ///     double percent = 100 * slack.use().coverage;
 ///
-/// The measure is SCC of CRADL, the inference proxy of a multi-physics code. Any thread.
+/// The measures are SCC and SCCN (per node) of CRADL, the inference proxy of a multi-physics code. Any thread.
 class TAKT_EXPORT Slack final : public Exporter {
  public:
-  /// \throws takt::Error for a budget of 0 or less, and for a region without a name.
+  /// \throws takt::Error for a budget of 0 or less, a region without a name, and nodes that are no number from 0.
   explicit Slack(SlackOptions options);
   ~Slack() override;
   Slack(const Slack&);

@@ -7,6 +7,8 @@
 #include "support/step_builder.hpp"
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 using takt::Slack;
 using takt::SlackUse;
@@ -69,9 +71,48 @@ TEST_CASE("Slack: with stream spans a cycle without one is excluded") {
   CHECK(slack.use().exposed_cycles == 0);
 }
 
+TEST_CASE("Slack: computes the coverage per node from the items of the cycles and the simulation's nodes") {
+  StepBuilder builder;
+  builder.warmup = 1;
+  const std::uint32_t inference = builder.region("Inference");
+  for (const std::int64_t nodes : {7, 100, 300}) {
+    builder.step(100 * kSlackMs, {{inference, nodes * kSlackMs / 10}}).items = nodes;
+  }
+  Slack slack({"Inference", std::chrono::milliseconds(80), false, false, 1600});
+  Slack per_rank({"Inference", std::chrono::milliseconds(80), false, false, 1600 / 16.0});
+  Slack unknown({"Inference", std::chrono::milliseconds(80)});
+  for (Slack* each : {&slack, &per_rank, &unknown}) { each->export_snapshot(builder.run); }
+  const SlackUse use = slack.use();
+  CHECK(use.nodes == Approx(200));
+  CHECK(use.node_ns == Approx(100'000));  // 10 and 30 ms for 100 and 300 nodes
+  CHECK(use.node_budget_ns == Approx(50'000));
+  CHECK(use.node_coverage == Approx(2));
+  CHECK(per_rank.use().node_budget_ns == Approx(800'000));
+  CHECK(per_rank.use().node_coverage == Approx(2 / 16.0));
+  CHECK(unknown.use().node_ns == Approx(100'000));
+  CHECK(unknown.use().node_budget_ns == 0);
+  CHECK(unknown.use().node_coverage == 0);
+}
+
+TEST_CASE("Slack: the coverage per node is unknown without items") {
+  StepBuilder builder;
+  builder.warmup = 0;
+  const std::uint32_t inference = builder.region("Inference");
+  builder.step(100 * kSlackMs, {{inference, 20 * kSlackMs}}).items = 0;
+  Slack slack({"Inference", std::chrono::milliseconds(40), false, false, 50});
+  slack.export_snapshot(builder.run);
+  CHECK(slack.use().coverage == Approx(0.5));
+  CHECK(slack.use().nodes == 0);
+  CHECK(slack.use().node_ns == 0);
+  CHECK(slack.use().node_coverage == 0);
+}
+
 TEST_CASE("Slack: refuses impossible options and is zero without cycles") {
   CHECK_THROWS_AS(Slack({"", std::chrono::milliseconds(1)}), takt::Error);
   CHECK_THROWS_AS(Slack({"Inference", std::chrono::milliseconds(0)}), takt::Error);
+  for (const double nodes : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    CHECK_THROWS_AS(Slack({"Inference", std::chrono::milliseconds(1), false, false, nodes}), takt::Error);
+  }
   const Slack slack({"Inference", std::chrono::milliseconds(1)});
   CHECK(slack.use().cycles == 0);
   CHECK(slack.use().coverage == 0);
