@@ -165,6 +165,7 @@ class Training {
     takt::TrialOptions trials = takt::TrialOptions::from_env();
     if (options_.trials) { trials.io = trials.synthetic = trials.full = true; }
     trials.batch_place = "host";
+    trials.time_loader = false;  // Loader has a region with bytes
     trials.reset = [this] { training_.shuffle(random_); };
     trials.save = [this] { saved_.emplace(network_, random_, training_); };
     trials.restore = [this] { std::tie(network_, random_, training_) = *saved_; };

@@ -47,7 +47,6 @@ class ThreadedLoader {
 
   /// Returns the next batch; empty at the end of the data.
   std::optional<Batch> next() {
-    takt::Scope s(takt::IO);
     std::unique_lock lock(mutex_);
     if (given_ == kBatches) { return std::nullopt; }
     changed_.wait(lock, [this] { return !fetched_.empty(); });

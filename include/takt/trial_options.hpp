@@ -99,10 +99,14 @@ struct TrialOptions {
   bool io = false;         ///< [TAKT_TRIALS=io,synthetic,full, or some of them, or all] the loader alone
   bool synthetic = false;  ///< [TAKT_TRIALS] the body alone, with the first batch repeated
   bool full = false;       ///< [TAKT_TRIALS] both
+  int trials = 3;          ///< [TAKT_TRIALS_COUNT] measured trials of each kind, 1 to 100
+  int warmup = 1;          ///< [TAKT_TRIALS_WARMUP] trials before them that are not measured, 0 to 100
   int steps = 100;         ///< [TAKT_TRIALS_STEPS] maximum steps of one trial, 1 to 100,000
   /// [TAKT_TRIALS_SECONDS] Time limit of a trial, up to 24 h: no step starts later. 0: no limit. With several ranks
   /// only the steps limit a trial, because ranks with different numbers of steps would wait for each other.
   std::chrono::milliseconds time_limit = std::chrono::seconds(10);
+  /// [TAKT_TRIALS_PROGRESS] Rank 0 prints the rate on stderr after each so many steps of a trial. 0: never.
+  int progress_steps = 0;
   /// [TAKT_TRIALS_GO_ON=0|1] The loop continues after the trials instead of ending. If the trials are cut off, it ends
   /// anyway.
   bool go_on = false;
@@ -115,6 +119,10 @@ struct TrialOptions {
   /// Waits at the end of each trial for work that the loop left on devices. Not needed for streams of regions.
   std::function<void()> wait;
   std::function<void()> barrier;  ///< called before each trial, so that all ranks run it at once
+
+  /// Times the wait for each batch as a region takt::IO, with and without trials. Set it to false if the loader has IO
+  /// regions on the loop's thread.
+  bool time_loader = true;
 
   std::int64_t items = 0;   ///< samples per batch; 0: from takt::BatchTraits or the items() of Batch regions
   std::string batch_place;  ///< location of a batch's data, if you know it: "host", "device"

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -32,6 +33,14 @@ struct TrialInterval {
   double high = 0;
 };
 
+/// One measured trial. Counts as TrialRate does.
+struct OneTrial {
+  std::uint64_t steps = 0;
+  std::uint64_t items = 0;
+  std::uint64_t ns = 0;
+  double per_s = 0;  ///< items per second
+};
+
 /// Result of the measured trials of one kind.
 struct TrialRate {
   std::uint64_t trials = 0;               ///< measured trials; 0: this kind was not requested or did not finish
@@ -39,7 +48,7 @@ struct TrialRate {
   std::uint64_t items = 0;                ///< items in these steps: samples, or batches if their samples are unknown
   std::uint64_t ns = 0;                   ///< duration of these steps, with the waits at the ends of trials
   double per_s = 0;                       ///< items per second
-  std::optional<TrialInterval> interval;  ///< interval of the rate; empty below three trials
+  std::optional<TrialInterval> interval;  ///< interval of the rate; empty if there are too few trials and steps
   bool over_trials = false;               ///< the interval is from the variation of trials, not of windows of steps
   std::uint64_t n = 0;                    ///< number of trials or windows behind the interval
 
@@ -51,6 +60,7 @@ struct TrialRate {
   std::uint64_t left_out_ns = 0;
   std::int64_t begin_unix_ns = 0;  ///< wall-clock time of the first measured trial's start
   std::int64_t end_unix_ns = 0;    ///< wall-clock time of the last one's end
+  std::vector<OneTrial> each;      ///< the measured trials, in order: they add up to steps, items and ns
 };
 
 /// Results of a loop's trials (takt/trials.hpp). A value.

@@ -32,9 +32,10 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     for (auto&& batch : takt::trials(session, loader)) { step(batch); }
 ///
-/// Without TAKT_TRIALS (or options) this is the plain loop. Otherwise the loop runs trials: SYNTHETIC, the body with
-/// the first batch repeated; IO, the loader alone; FULL, both. Each has one warm-up trial and three measured ones. Then
-/// the loop ends as if the data had ended, unless TrialOptions::go_on is set. Results are in Snapshot::trials,
+/// The wait for each batch is a region takt::IO, unless TrialOptions::time_loader is false. Without TAKT_TRIALS (or
+/// options) this is the plain loop. Otherwise the loop runs trials: SYNTHETIC, the body with the first batch repeated;
+/// IO, the loader alone; FULL, both. Each has one warm-up trial and three measured ones, unless options say otherwise.
+/// Then the loop ends as if the data had ended, unless TrialOptions::go_on is set. Results are in Snapshot::trials,
 /// trials.json and, on rank 0, on stdout. Data recorded meanwhile are excluded from the run's statistics.
 /// docs/trials.md has the rules. A process runs trials once, in one loop. Later loops with takt::trials() end at once;
 /// with go_on they are plain loops, unless the trials were cut off.

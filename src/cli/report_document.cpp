@@ -159,6 +159,12 @@ JsonText trials_json_of(const RunReport& run) {
   JsonText trials = JsonText::raw(detail::trials_json(run.job.sum.run, run.trials->sum));
   trials.add("ranks", run.trials->ranks);
   trials.add("at_once", run.trials->at_once);
+  JsonText by_rank = JsonText::array();
+  for (const Rank& each : run.ranks) {
+    if (run.ranks.size() == 1 || each.snapshot.trials == nullptr) { continue; }
+    by_rank.push_back(JsonText::raw(detail::trials_json(each.snapshot.run, *each.snapshot.trials)));
+  }
+  trials.add("by_rank", by_rank);
   return trials;
 }
 

@@ -137,6 +137,7 @@ namespace {
 constexpr const char* kTrialsName = "trials.json";
 constexpr const char* kTrialsSchema = "takt-trials/1";
 constexpr std::size_t kMaxTrialsBytes = 1U << 20U;
+constexpr std::size_t kMaxTrials = 1'000;  // of a kind
 
 TrialRate rate_of(const JsonFields& kind) {
   TrialRate rate;
@@ -159,6 +160,11 @@ TrialRate rate_of(const JsonFields& kind) {
   rate.left_out_ns = kind.count("left_out_ns");
   rate.begin_unix_ns = kind.time("begin_unix_ns");
   rate.end_unix_ns = kind.time("end_unix_ns");
+  const JsonFields each = kind.member("each");
+  for (std::size_t at = 0; at < std::min(each.size(), kMaxTrials); ++at) {
+    const JsonFields one = each.element(at);
+    rate.each.push_back({one.count("steps"), one.count("items"), one.count("ns"), one.amount("per_s")});
+  }
   return rate;
 }
 

@@ -8,7 +8,9 @@
 
 #include <takt/config.hpp>
 #include <takt/snapshot.hpp>
+#include <takt/trial_results.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +27,9 @@ struct JobRun {
   std::string path;                         ///< Batch whose items count: the longest of those with items
   Throughput throughput;                    ///< items of all ranks in that Batch over the time of the slowest rank
   std::optional<JobEfficiency> efficiency;  ///< set if all ranks have steps
+  /// Rates of trials, by TrialKind, as the rate above. Without items there are none, or they count batches.
+  std::array<Throughput, kTrialKinds> trials;
+  std::uint64_t without_trials = 0;  ///< ranks without trials.json, if any rank has one
 
   detail::ScalingRun figures() const noexcept {
     return {ranks, throughput.steps, static_cast<double>(throughput.items), static_cast<double>(throughput.period_ns)};
@@ -39,7 +44,7 @@ struct JobRuns {
 
 /// Reads the runs that these directories name, each once, in this order. Warnings go to stderr: missing or unreadable
 /// ranks, and ranks of earlier attempts.
-/// \throws takt::Error if a directory contains no run, or a run counts no items.
+/// \throws takt::Error if a directory contains no run, or a run counts no items, neither in its steps nor in trials.
 JobRuns read_job_runs(const std::vector<std::string>& given);
 
 /// A run of the same size without the loader or communication.
@@ -56,11 +61,17 @@ struct ScalingLine {
   std::optional<RunWithout> without_communication;
 };
 
+/// Comparison of one figure of runs of different sizes: of the steps, or of one kind of trial.
+struct ScalingComparison {
+  detail::Scaling scaling = detail::Scaling::unclear;
+  std::vector<ScalingLine> lines;  ///< by ranks; equal sizes in the order in which they were named
+};
+
 /// Comparison of runs of different sizes.
 struct ScalingReport {
-  detail::Scaling scaling = detail::Scaling::unclear;
-  std::vector<ScalingLine> lines;     ///< by ranks; equal sizes in the order in which they were named
-  std::vector<std::string> warnings;  ///< notes on the figures, a sentence each
+  ScalingComparison steps;                ///< without lines if only trials can be compared
+  std::vector<ScalingComparison> trials;  ///< kinds of trials that can be compared, in the order of TrialKind
+  std::vector<std::string> warnings;      ///< notes on the figures, a sentence each
 };
 
 /// Input of `takt scaling`.

@@ -5,10 +5,28 @@
 #include "measure/trial_rate.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
+
+/// Returns the trials of the slowest rank with the items of all ranks; none if ranks have different numbers of trials.
+std::vector<OneTrial> trials_of_all(const std::vector<TrialResults>& ranks, unsigned kind,
+                                    std::vector<OneTrial> slowest) {
+  for (std::size_t at = 0; at < slowest.size(); ++at) {
+    double items = 0;
+    for (const TrialResults& rank : ranks) {
+      const std::vector<OneTrial>& trials = rank.kinds[kind].each;
+      if (trials.size() != slowest.size()) { return {}; }
+      items += static_cast<double>(trials[at].items);
+    }
+    slowest[at].items = static_cast<std::uint64_t>(std::min(items, 9e18));
+    slowest[at].per_s = slowest[at].ns != 0 ? items * 1e9 / static_cast<double>(slowest[at].ns) : 0;
+  }
+  return slowest;
+}
 
 /// Combines all ranks; empty if a rank has no trials or counts other items.
 TrialRate rate_of_all(const std::vector<TrialResults>& ranks, unsigned kind) {
@@ -22,6 +40,7 @@ TrialRate rate_of_all(const std::vector<TrialResults>& ranks, unsigned kind) {
   }
   scale(all, items / static_cast<double>(all.items));
   all.items = static_cast<std::uint64_t>(std::min(items, 9e18));
+  all.each = trials_of_all(ranks, kind, std::move(all.each));
   return all;
 }
 

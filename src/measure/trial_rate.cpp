@@ -48,7 +48,12 @@ Counting counting_of(const std::vector<Trial>& trials, bool has_device) {
   return counting;
 }
 
-void add_trial(const Trial& trial, const Counting& counting, TrialRate& rate, WindowShare& share) {
+double rate_per_s(std::uint64_t items, std::uint64_t ns) noexcept {
+  return ns != 0 ? static_cast<double>(items) * 1e9 / static_cast<double>(ns) : 0;
+}
+
+OneTrial added_trial(const Trial& trial, const Counting& counting, TrialRate& rate) {
+  OneTrial one;
   for (const TrialStep& step : trial.steps) {
     rate.copy_ns += step.copy_ns;
     if (!counting.takes(step)) {
@@ -56,16 +61,18 @@ void add_trial(const Trial& trial, const Counting& counting, TrialRate& rate, Wi
       rate.left_out_ns += step.ns;
       continue;
     }
-    ++rate.steps;
-    rate.items += counting.items_of(step);
-    rate.ns += counting.ns_of(step);
-    share.items += static_cast<double>(counting.items_of(step));
-    share.ns += static_cast<double>(counting.ns_of(step));
+    ++one.steps;
+    one.items += counting.items_of(step);
+    one.ns += counting.ns_of(step);
   }
-  rate.ns += trial.wait_ns;
-  share.ns += static_cast<double>(trial.wait_ns);
+  one.ns += trial.wait_ns;
+  one.per_s = rate_per_s(one.items, one.ns);
+  rate.steps += one.steps;
+  rate.items += one.items;
+  rate.ns += one.ns;
   rate.wait_ns += trial.wait_ns;
   rate.begun_again += trial.begun_again;
+  return one;
 }
 
 /// Returns the factor by which the interval of windows of neighbouring steps extends up and down; 0 if unknown. Waits,
@@ -83,11 +90,15 @@ double factor_of_windows(const std::vector<Trial>& trials, const Counting& count
 }
 
 /// The same for trials.
-double factor_of_trials(const std::vector<WindowShare>& trials) {
+double factor_of_trials(const std::vector<OneTrial>& trials) {
   const bool all_have_items =
-      std::all_of(trials.begin(), trials.end(), [](const WindowShare& each) { return each.items > 0; });
+      std::all_of(trials.begin(), trials.end(), [](const OneTrial& each) { return each.items != 0; });
   if (trials.size() < kMinTrials || !all_have_items) { return 0; }
-  return scatter_of(trials.data(), trials.size()).interval_factor(1);
+  std::vector<WindowShare> shares;
+  for (const OneTrial& each : trials) {
+    shares.push_back({static_cast<double>(each.items), static_cast<double>(each.ns)});
+  }
+  return scatter_of(shares.data(), shares.size()).interval_factor(1);
 }
 
 }  // namespace
@@ -104,13 +115,12 @@ TrialRate rate_of(const std::vector<Trial>& trials, bool has_device) {
   rate.copies_count = counting.copies;
   rate.begin_unix_ns = trials.front().begin_unix_ns;
   rate.end_unix_ns = trials.back().end_unix_ns;
-  std::vector<WindowShare> shares(trials.size());
-  for (std::size_t at = 0; at < trials.size(); ++at) { add_trial(trials[at], counting, rate, shares[at]); }
+  for (const Trial& each : trials) { rate.each.push_back(added_trial(each, counting, rate)); }
   if (rate.ns == 0 || rate.items == 0) { return rate; }
-  rate.per_s = static_cast<double>(rate.items) * 1e9 / static_cast<double>(rate.ns);
+  rate.per_s = rate_per_s(rate.items, rate.ns);
   const bool host_reports = static_cast<double>(rate.wait_ns) <= kMaxWaiting * static_cast<double>(rate.ns);
   const double of_windows = host_reports ? factor_of_windows(trials, counting, rate.n) : 0;
-  const double of_trials = factor_of_trials(shares);
+  const double of_trials = factor_of_trials(rate.each);
   const double factor = std::max(of_windows, of_trials);
   rate.over_trials = of_trials >= of_windows;
   if (rate.over_trials) { rate.n = trials.size(); }
@@ -118,9 +128,18 @@ TrialRate rate_of(const std::vector<Trial>& trials, bool has_device) {
   return rate;
 }
 
+namespace {
+
+std::uint64_t scaled_items(double factor, std::uint64_t items) {
+  return static_cast<std::uint64_t>(std::llround(factor * static_cast<double>(items)));
+}
+
+}  // namespace
+
 void scale(TrialRate& rate, double factor) noexcept {
   rate.per_s *= factor;
   if (rate.interval) { rate.interval = TrialInterval{rate.interval->low * factor, rate.interval->high * factor}; }
+  for (OneTrial& each : rate.each) { each.per_s *= factor; }
 }
 
 void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& counted) {
@@ -135,7 +154,8 @@ void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& c
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
     if (counted[kind]) { continue; }
     TrialRate& rate = results.kinds[kind];
-    rate.items = static_cast<std::uint64_t>(std::llround(a_step * static_cast<double>(rate.items)));
+    rate.items = scaled_items(a_step, rate.items);
+    for (OneTrial& each : rate.each) { each.items = scaled_items(a_step, each.items); }
     scale(rate, a_step);
   }
 }

@@ -37,7 +37,7 @@ TrialRate rate_of(const std::vector<Trial>& trials, bool has_device);
 /// Makes each kind count samples if at least one does, assuming equal samples per step. Any thread.
 void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& counted);
 
-/// Converts to other items: `factor` of them equal one previous item. Any thread.
+/// Converts rates to other items: `factor` of them equal one previous item. Any thread.
 void scale(TrialRate& rate, double factor) noexcept;
 
 /// Threshold for FULL relative to the slower of IO and SYNTHETIC. At or above it, FULL is bound by that one; below it,

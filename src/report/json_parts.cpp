@@ -310,6 +310,10 @@ constexpr const char* kTrialsSchema = "takt-trials/1";
 JsonText text_or_null(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
 
 JsonText kind_json(TrialKind kind, const TrialRate& rate) {
+  JsonText each = JsonText::array();
+  for (const OneTrial& one : rate.each) {
+    each.push_back({{"steps", one.steps}, {"items", one.items}, {"ns", one.ns}, {"per_s", one.per_s}});
+  }
   const bool has_rate = rate.ns != 0;
   return {{"kind", to_string(kind)},
           {"trials", rate.trials},
@@ -328,7 +332,8 @@ JsonText kind_json(TrialKind kind, const TrialRate& rate) {
           {"left_out_steps", rate.left_out_steps},
           {"left_out_ns", rate.left_out_ns},
           {"begin_unix_ns", rate.begin_unix_ns},
-          {"end_unix_ns", rate.end_unix_ns}};
+          {"end_unix_ns", rate.end_unix_ns},
+          {"each", each}};
 }
 
 }  // namespace

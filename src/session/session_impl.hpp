@@ -65,6 +65,8 @@ class SessionImpl {
     std::string steps;  ///< kept steps, as bytes of RankSteps
   };
   Recorded recorded();
+  /// Returns true if this rank prints tables. Any thread.
+  bool prints() const noexcept { return options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks); }
   /// Sets the results of a loop's trials: they go into later snapshots, into trials.json and, if the table is printed,
   /// to stdout. Call it on the loop's thread.
   void set_trials(const std::shared_ptr<const TrialResults>& trials);
@@ -128,7 +130,6 @@ class SessionImpl {
   MeasurementList measurements();
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
-  bool prints() const noexcept { return options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks); }
   void report_lost(const Snapshot& snapshot);
   void report_open_trials() noexcept;
   bool is_wanted() noexcept;

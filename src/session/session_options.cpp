@@ -207,11 +207,19 @@ bool set_trials(std::string_view value, TrialOptions& options) {
 
 std::string get_trials(const TrialOptions& options) { return options.any() ? "as set by the program" : "no trials"; }
 
-bool set_steps(std::string_view value, TrialOptions& options) {
-  std::int64_t steps = 0;
-  if (!parse_number(value, 1, kMaxTrialSteps, steps)) { return false; }
-  options.steps = static_cast<int>(steps);
-  return true;
+template <int TrialOptions::*Member, std::int64_t Low, std::int64_t High>
+constexpr EnvironmentVariable<TrialOptions> trial_number(const char* name, const char* noun) {
+  return {name,
+          noun,
+          Low,
+          High,
+          [](std::string_view value, TrialOptions& options) {
+            std::int64_t parsed = 0;
+            if (!parse_number(value, Low, High, parsed)) { return false; }
+            options.*Member = static_cast<int>(parsed);
+            return true;
+          },
+          [](const TrialOptions& options) { return std::to_string(options.*Member); }};
 }
 
 bool set_time_limit(std::string_view value, TrialOptions& options) {
@@ -223,13 +231,15 @@ bool set_time_limit(std::string_view value, TrialOptions& options) {
 
 constexpr EnvironmentVariable<TrialOptions> kTrialVariables[] = {
     {"TAKT_TRIALS", "a comma-separated list of io, synthetic and full, or all", 1, 0, set_trials, get_trials},
+    trial_number<&TrialOptions::trials, 1, kMaxTrials>("TAKT_TRIALS_COUNT", "a number of trials"),
     flag_variable<TrialOptions, &TrialOptions::go_on>("TAKT_TRIALS_GO_ON"),
+    trial_number<&TrialOptions::progress_steps, 0, kMaxTrialSteps>("TAKT_TRIALS_PROGRESS", "a number of steps"),
     {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMaxTrialSeconds, set_time_limit,
      [](const TrialOptions& options) {
        return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options.time_limit).count());
      }},
-    {"TAKT_TRIALS_STEPS", "a number of steps", 1, kMaxTrialSteps, set_steps,
-     [](const TrialOptions& options) { return std::to_string(options.steps); }},
+    trial_number<&TrialOptions::steps, 1, kMaxTrialSteps>("TAKT_TRIALS_STEPS", "a number of steps"),
+    trial_number<&TrialOptions::warmup, 0, kMaxTrials>("TAKT_TRIALS_WARMUP", "a number of trials"),
 };
 
 }  // namespace

@@ -61,8 +61,8 @@ TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
     : session_(session), options_(options), started_ns_(trial_now()) {
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
     if (!is_wanted_kind(options_, static_cast<TrialKind>(kind))) { continue; }
-    for (unsigned number = 0; number <= kMeasuredTrials; ++number) {
-      plans_.push_back({static_cast<TrialKind>(kind), number});
+    for (int number = 1 - options_.warmup; number <= options_.trials; ++number) {
+      plans_.push_back({static_cast<TrialKind>(kind), static_cast<unsigned>(std::max(number, 0))});
     }
   }
 }
@@ -91,7 +91,10 @@ void TrialLoop::exclude_no_more() noexcept {
 TrialTurn TrialLoop::next() {
   if (!over_) {
     const std::uint64_t now_ns = trial_now();
-    if (in_step_) { end_step(now_ns); }
+    if (in_step_) {
+      end_step(now_ns);
+      print_progress();
+    }
     if (in_trial_ && is_trial_over(now_ns)) { end_trial(); }
   }
   if (!over_ && !in_trial_) { begin_trial(); }
@@ -134,6 +137,25 @@ void TrialLoop::end_step(std::uint64_t now_ns) noexcept {
   }
   trial_.steps.push_back(step_);  // capacity is reserved
 }
+
+/// Prints the rate since the last such line. No step includes this.
+void TrialLoop::print_progress() const {
+  const std::uint64_t every = static_cast<std::uint64_t>(options_.progress_steps);
+  if (every == 0 || trial_steps_ % every != 0 || !session_.prints()) { return; }
+  Trial part;
+  part.steps.assign(trial_.steps.end() - options_.progress_steps, trial_.steps.end());
+  const bool has_items = part.has_all_items();
+  const double per_s = rate_of({std::move(part)}, has_device()).per_s;
+  const QuietSignals quiet;  // this is a thread of the program
+  detail::print(stderr, "takt: {} of {}, {} of {} steps: {} {}/s\n", name_of_trial(), to_string(plan().kind),
+                trial_steps_, options_.steps, human_rate(per_s), has_items ? "samples" : "batches");
+}
+
+std::string TrialLoop::name_of_trial() const {
+  return is_measured() ? detail::format("trial {}", plan().number) : "the warm-up";
+}
+
+bool TrialLoop::has_device() const noexcept { return options_.wait != nullptr || diversion().streams() != 0; }
 
 bool TrialLoop::is_trial_over(std::uint64_t now_ns) const noexcept {
   const bool timed = options_.time_limit.count() > 0 && session_.run().world_size == 1;
@@ -231,8 +253,7 @@ void TrialLoop::end_copy(std::uint64_t started) noexcept { step_.copy_ns += tria
 
 /// Cuts off the trials: the remaining ones do not run. Complete steps count.
 void TrialLoop::cut(const std::string& why) {
-  const std::string number = is_measured() ? detail::format("trial {}", plan().number) : "the warm-up";
-  cut_ = detail::format("in {} of {}: {}", number, to_string(plan().kind), why);
+  cut_ = detail::format("in {} of {}: {}", name_of_trial(), to_string(plan().kind), why);
   in_step_ = false;
   plans_.resize(at_ + 1);
   if (in_trial_) {
@@ -261,10 +282,9 @@ std::string TrialLoop::place_of_kept() const {
 TrialResults TrialLoop::results() const {
   TrialResults results;
   std::array<bool, kTrialKinds> counted = {};
-  const bool has_device = options_.wait != nullptr || diversion().streams() != 0;
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
     const std::vector<Trial>& trials = measured_[kind];
-    results.kinds[kind] = rate_of(trials, has_device);
+    results.kinds[kind] = rate_of(trials, has_device());
     counted[kind] = !trials.empty() &&
                     std::all_of(trials.begin(), trials.end(), [](const Trial& each) { return each.has_all_items(); });
   }
@@ -291,11 +311,17 @@ namespace {
 
 constexpr const char* kTrialsFile = "trials.json";
 
+void check_range(const char* name, int value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) { return; }
+  throw Error(detail::format("takt: TrialOptions::{} is {}; use {} to {}", name, value, low, high));
+}
+
 /// \throws Error for invalid options.
 void check_options(const TrialOptions& options) {
-  if (options.steps < 1 || options.steps > kMaxTrialSteps) {
-    throw Error(detail::format("takt: TrialOptions::steps is {}; use 1 to {}", options.steps, kMaxTrialSteps));
-  }
+  check_range("trials", options.trials, 1, kMaxTrials);
+  check_range("warmup", options.warmup, 0, kMaxTrials);
+  check_range("steps", options.steps, 1, kMaxTrialSteps);
+  check_range("progress_steps", options.progress_steps, 0, kMaxTrialSteps);
   if (options.time_limit.count() < 0 || options.time_limit > std::chrono::seconds(kMaxTrialSeconds)) {
     throw Error(detail::format("takt: TrialOptions::time_limit in seconds is {}; use 0 (no limit) to {}",
                                std::chrono::duration<double>(options.time_limit).count(), kMaxTrialSeconds));

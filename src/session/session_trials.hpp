@@ -21,7 +21,7 @@ class SessionImpl;
 
 inline constexpr std::int64_t kMaxTrialSteps = 100'000;
 inline constexpr std::int64_t kMaxTrialSeconds = 86'400;
-inline constexpr unsigned kMeasuredTrials = 3;
+inline constexpr std::int64_t kMaxTrials = 100;  // of a kind: Takt keeps 32 bytes for each of their steps
 
 /// Trials of one loop: selects the trial, times its steps, and keeps the results. Recorded data is excluded from the
 /// run's statistics from start to end. One thread.
@@ -55,6 +55,9 @@ class TrialLoop {
 
   void begin_trial();
   void end_step(std::uint64_t now_ns) noexcept;
+  void print_progress() const;
+  std::string name_of_trial() const;
+  bool has_device() const noexcept;
   bool is_trial_over(std::uint64_t now_ns) const noexcept;
   void end_trial();
   bool wait();

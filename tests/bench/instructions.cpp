@@ -88,7 +88,9 @@ void trials(long n) {
   options.files = options.table = options.background = false;
   takt::Session session("instructions", options);
   std::vector<int> batches(static_cast<std::size_t>(n));
-  for (auto&& batch : takt::trials(session, batches)) { asm volatile("" : : "r"(&batch) : "memory"); }
+  takt::TrialOptions plain;
+  plain.time_loader = false;
+  for (auto&& batch : takt::trials(session, batches, plain)) { asm volatile("" : : "r"(&batch) : "memory"); }
 }
 
 /// The same loop with pulled batches.
@@ -96,7 +98,9 @@ void pull(long n) {
   takt::SessionOptions options;
   options.files = options.table = options.background = false;
   takt::Session session("instructions", options);
-  auto trials = takt::trials(session);
+  takt::TrialOptions plain;
+  plain.time_loader = false;
+  auto trials = takt::trials(session, plain);
   while (trials.next([&n] { return n-- > 0; })) { work(); }
 }
 

@@ -55,6 +55,8 @@ class Ranges(unittest.TestCase):
         self.run_program("NVTX", "trials", NVTX_INJECTION64_PATH=os.environ["FAKE_NVTX"])
         names = {each.split(" trial ")[1].split(" ")[0] for each in self.told(0) if " trial " in each}
         self.assertEqual(names, {"SYNTHETIC", "IO", "FULL"})
+        loads = [each for each in self.told(0) if each.startswith("push takt IO io")]
+        self.assertEqual(len(loads), 1 + 1 + 4 + 4)  # begin(), SYNTHETIC's batch, a batch of each trial of IO and FULL
 
     @unittest.skipUnless("NVTX" in os.environ, "built without NVTX")
     def test_nvtx_without_a_profiler(self):

@@ -4,11 +4,14 @@
 
 // Interface of a loop in trials to libtakt, called once per batch. Without trials, only begin_trials() is called.
 
+#include <takt/detail/hot.hpp>
+#include <takt/key.hpp>
 #include <takt/session.hpp>
 #include <takt/trial_options.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #if TAKT_ENABLED
 
@@ -53,6 +56,37 @@ TAKT_EXPORT void note_batch(TrialLoop& loop, const BatchFacts& facts, bool kept)
 /// Times the copy of the kept batch on the trials' clock.
 TAKT_EXPORT std::uint64_t begin_copy(TrialLoop& loop) noexcept;
 TAKT_EXPORT void end_copy(TrialLoop& loop, std::uint64_t started) noexcept;
+
+/// Times the wait for a batch as a region of IO, if wanted. Begins when it is made. One thread.
+class LoaderWait {
+ public:
+  explicit LoaderWait(bool wanted) noexcept : wanted_(wanted) { begin(); }
+  ~LoaderWait() { end(); }
+  LoaderWait(const LoaderWait&) = delete;
+  LoaderWait& operator=(const LoaderWait&) = delete;
+
+  /// REQUIRES: it has ended.
+  TAKT_ALWAYS_INLINE void begin() noexcept {
+    if (wanted_) { region_ = begin_region(IO); }
+  }
+  TAKT_ALWAYS_INLINE void end() noexcept { end_region(std::exchange(region_, 0)); }
+
+  /// Ends the wait at the end of a block.
+  class End {
+   public:
+    explicit End(LoaderWait& wait) noexcept : wait_(wait) {}
+    ~End() { wait_.end(); }
+    End(const End&) = delete;
+    End& operator=(const End&) = delete;
+
+   private:
+    LoaderWait& wait_;
+  };
+
+ private:
+  const bool wanted_;
+  Region region_ = 0;
+};
 
 /// Times the copy of the kept batch.
 class TrialCopy {

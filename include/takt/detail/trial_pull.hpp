@@ -14,8 +14,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The batches of a loop that pulls them. Without trials each step costs one more comparison. One thread; must outlive
-/// the loop.
+/// The batches of a loop that pulls them. Without trials each step costs a region and one more comparison. One thread;
+/// must outlive the loop.
 template <bool Synthetic>
 class TrialPull {
  public:
@@ -27,10 +27,15 @@ class TrialPull {
   /// bool.
   template <class Pull>
   std::invoke_result_t<Pull&> next(Pull&& pull) {
-    return TAKT_LIKELY(is_plain_) ? pull() : next_in_trials(pull);
+    return TAKT_LIKELY(is_plain_) ? pull_timed(pull) : next_in_trials(pull);
   }
 
  private:
+  template <class Pull>
+  std::invoke_result_t<Pull&> pull_timed(Pull& pull) {
+    const LoaderWait wait(options_.time_loader);
+    return pull();
+  }
   template <class Pull>
   TAKT_NOINLINE std::invoke_result_t<Pull&> next_in_trials(Pull& pull) {
     using Result = std::invoke_result_t<Pull&>;
@@ -44,7 +49,7 @@ class TrialPull {
     if (loop_ == nullptr) { loop_ = begin_trials(session_, options_, Synthetic); }
     if (loop_ == nullptr) {
       is_plain_ = true;
-      return pull();
+      return pull_timed(pull);
     }
     for (;;) {
       const TrialTurn turn = next_turn(*loop_);
@@ -66,10 +71,10 @@ class TrialPull {
   /// Pulls again from restarted data, if possible; otherwise ends the trials.
   template <class Result, class Pull>
   Result pull_again(Pull& pull) {
-    Result batch = pull();
+    Result batch = pull_timed(pull);
     if (!batch && reset_data(*loop_)) {
       begun_again(*loop_);
-      batch = pull();
+      batch = pull_timed(pull);
     }
     if (!batch) { data_ended(*loop_, true); }
     return batch;
@@ -94,7 +99,7 @@ class TrialPull {
     is_plain_ = true;
     kept_.reset();
     const TrialLoopPointer loop = std::move(loop_);
-    std::invoke_result_t<Pull&> batch = pull();
+    std::invoke_result_t<Pull&> batch = pull_timed(pull);
     batch_ended(*loop, static_cast<bool>(batch), true);
     return batch;
   }

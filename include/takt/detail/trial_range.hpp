@@ -39,8 +39,8 @@ struct IsMultiPass<Iterator, std::void_t<typename std::iterator_traits<Iterator>
 struct TrialEnd {};
 
 /// The batches of a loader, for a range-based for. Without trials it passes on the results of the loader's own
-/// iterators: each step costs three more comparisons of a pointer with 0. Holds an lvalue loader by reference, any
-/// other by value. One loop at a time.
+/// iterators: each step costs a region and three more comparisons of a pointer with 0. Holds an lvalue loader by
+/// reference, any other by value. One loop at a time.
 template <class Range, bool Synthetic>
 class TrialRange {
   using Loader = std::remove_reference_t<Range>;
@@ -63,17 +63,34 @@ class TrialRange {
     using reference = Reference;
     using pointer = void;
 
-    Batches(Iterator at, Sentinel end, TrialRange* trials)
-        : at_(std::move(at)), end_(std::move(end)), trials_(trials) {}
-    Reference operator*() { return TAKT_LIKELY(trials_ == nullptr) ? *at_ : trials_->give(*this); }
+    Batches(TrialRange& range, TrialRange* trials)
+        : wait_(range.options_.time_loader),
+          at_(range_access::begin_of(range.loader_)),
+          end_(range_access::end_of(range.loader_)),
+          trials_(trials) {
+      if (trials_ != nullptr) { wait_.end(); }
+    }
+    Reference operator*() {
+      const LoaderWait::End ended(wait_);
+      return TAKT_LIKELY(trials_ == nullptr) ? *at_ : trials_->give(*this);
+    }
     Batches& operator++() {
-      if (TAKT_LIKELY(trials_ == nullptr)) { ++at_; }  // trials advance on request
+      if (TAKT_LIKELY(trials_ == nullptr)) {  // trials advance on request
+        wait_.begin();
+        ++at_;
+      }
       return *this;
     }
-    bool operator!=(TrialEnd) { return TAKT_LIKELY(trials_ == nullptr) ? at_ != end_ : trials_->goes_on(*this); }
+    bool operator!=(TrialEnd) {
+      if (TAKT_UNLIKELY(trials_ != nullptr)) { return trials_->goes_on(*this); }
+      const bool more = at_ != end_;
+      if (!more) { wait_.end(); }
+      return more;
+    }
 
    private:
     friend class TrialRange;
+    LoaderWait wait_;  // from the request for a batch until the loop has it
     Iterator at_;
     Sentinel end_;
     TrialRange* trials_;  // nullptr: a loop without trials
@@ -84,7 +101,7 @@ class TrialRange {
 
   Batches begin() {
     loop_ = begin_trials(session_, options_, Synthetic);
-    return {range_access::begin_of(loader_), range_access::end_of(loader_), loop_ == nullptr ? nullptr : this};
+    return {*this, loop_ == nullptr ? nullptr : this};
   }
   TrialEnd end() const noexcept { return {}; }
 
@@ -97,11 +114,14 @@ class TrialRange {
       if (turn == TrialTurn::end) { return false; }
       if (turn == TrialTurn::go_on) { return leave(at); }
       if (is_kept_ && has_kept()) { return true; }
+      at.wait_.begin();
       if (!advance(at)) {
+        at.wait_.end();
         data_ended(*loop_, kCanBeginAgain);
         return false;
       }
       if (turn == TrialTurn::give) { return true; }
+      const LoaderWait::End ended(at.wait_);
       if (is_kept_) { return keep(at); }
       auto&& batch = *at.at_;
       note_batch(*loop_, facts_of(batch), false);
@@ -149,9 +169,11 @@ class TrialRange {
   }
   /// Ends the trials: the loop continues without them, from the start if possible.
   bool leave(Batches& at) {
+    at.wait_.begin();
     if (!begin_again(at) && std::exchange(has_had_, true)) { ++at.at_; }
     at.trials_ = nullptr;
     const bool has_batch = at.at_ != at.end_;
+    if (!has_batch) { at.wait_.end(); }
     batch_ended(*loop_, has_batch, kCanBeginAgain);
     loop_.reset();
     return has_batch;

@@ -4,6 +4,7 @@
 
 #include "cli/scaling.hpp"
 #include "journal/journal_writer.hpp"
+#include "report/json_parts.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/journal_helpers.hpp"
@@ -12,11 +13,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace takt_test;
 using takt::Snapshot;
@@ -26,6 +30,7 @@ using takt::cli::scaling_report_of;
 using takt::cli::ScalingReport;
 using takt::cli::ScalingRuns;
 using takt::detail::Scaling;
+using takt::detail::trials_json;
 
 namespace {
 
@@ -37,7 +42,30 @@ struct Job {
   int left_out = 0;         // ranks without a journal, counted from the last
   int attempt = 0;
   std::uint64_t period_ns = 10'000'000'000;
+  std::array<double, takt::kTrialKinds> trials = {};  // samples/s of all ranks; 0: no trial of this kind
 };
+
+/// Returns trials of one rank, of 300 steps of 64 samples each.
+takt::TrialResults trials_of(const Job& job) {
+  takt::TrialResults results;
+  results.unit = "samples";
+  for (unsigned kind = 0; kind < takt::kTrialKinds; ++kind) {
+    const double rate = job.trials[kind] / job.ranks;
+    if (rate <= 0) { continue; }
+    takt::TrialRate& trial = results.kinds[kind];
+    trial.trials = 3;
+    trial.steps = 300;
+    trial.items = 300 * 64;
+    trial.ns = static_cast<std::uint64_t>(300 * 64 * 1e9 / rate);
+    trial.per_s = rate;
+    trial.interval = takt::TrialInterval{0.99 * rate, 1.01 * rate};
+  }
+  return results;
+}
+
+bool has_trials(const Job& job) {
+  return std::any_of(job.trials.begin(), job.trials.end(), [](double each) { return each > 0; });
+}
 
 /// Returns one rank of a job of `ranks` whose 100 steps take it `period_ns`.
 Snapshot scaling_rank_of(const std::string& id, const Job& job, int rank) {
@@ -78,8 +106,17 @@ std::string write_job(const Scratch& scratch, const std::string& id, const Job& 
     beginning.run = snapshot.run;
     exporter.begin(beginning);
     REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+    if (has_trials(job)) { write_text(directory + "/trials.json", trials_json(snapshot.run, trials_of(job))); }
   }
   return run;
+}
+
+/// Returns a job of `ranks` that has trials only: SYNTHETIC, IO and FULL in samples/s.
+Job only_trials(int ranks, double synthetic, double io, double full) {
+  Job job;
+  job.ranks = ranks;
+  job.trials = {synthetic, io, full};
+  return job;
 }
 
 std::vector<JobRun> scaling_read(const std::vector<std::string>& directories) {
@@ -127,6 +164,19 @@ TEST_CASE("takt scaling: reproduces the weak efficiency of the SC21 tutorial fro
                       {"all", "32", "51 701", "51 184 to 52 218", "25.03", "78.2 %", "100.0 %", "88.9 %    88.9 %"}));
 }
 
+TEST_CASE("takt scaling: reproduces the higher weak efficiency of the SC21 tutorial with batch size 128") {
+  const Scratch scratch;  // 62 900 samples/s on 32 nodes, 2 200 on one
+  const ScalingReport report =
+      scaling_report_of({scaling_read({write_job(scratch, "128-all", {32, 32 * 22'000, 0, 0, 11'192'369'000}),
+                                       write_job(scratch, "128-node", {1, 22'000})}),
+                         {},
+                         {},
+                         Scaling::unclear});
+  const nlohmann::json run = json_of(report)["runs"][1];
+  CHECK(run["items_per_s"].get<double>() == Approx(62'900).epsilon(1e-4));
+  CHECK(run["efficiency"].get<double>() == Approx(0.89).margin(0.005));
+}
+
 TEST_CASE("takt scaling: reproduces the overheads of the SC21 tutorial, of one size, in both forms") {
   const Scratch scratch;
   const auto overhead_of = [&](const std::string& name, std::uint64_t rate, std::uint64_t without) {
@@ -158,10 +208,10 @@ TEST_CASE("takt scaling: samples per step distinguish weak and strong, and a con
   const Scratch scratch;
   const std::vector<JobRun> weak =
       scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
-  CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).scaling == Scaling::weak);
+  CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).steps.scaling == Scaling::weak);
   CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).warnings.empty());
   const ScalingReport wished = scaling_report_of({weak, {}, {}, Scaling::strong});
-  CHECK(wished.scaling == Scaling::strong);
+  CHECK(wished.steps.scaling == Scaling::strong);
   REQUIRE(wished.warnings.size() == 1);
   CHECK(mentions(wished.warnings[0], {"weak", "strong"}));
   const std::vector<JobRun> neither =
@@ -188,10 +238,10 @@ TEST_CASE("takt scaling: of two runs of the smallest size the first named is the
                          {},
                          {},
                          Scaling::unclear});
-  REQUIRE(report.lines.size() == 3);
-  CHECK(report.lines[0].run.id == "b");
-  CHECK(report.lines[1].run.id == "a");
-  CHECK(report.lines[2].row.efficiency == Approx(1));
+  REQUIRE(report.steps.lines.size() == 3);
+  CHECK(report.steps.lines[0].run.id == "b");
+  CHECK(report.steps.lines[1].run.id == "a");
+  CHECK(report.steps.lines[2].row.efficiency == Approx(1));
   CHECK(mentions(report.warnings.at(1), {"2 ranks", "b"}));
 }
 
@@ -205,9 +255,9 @@ TEST_CASE("takt scaling: runs without a loader are compared within their size, a
                                        write_job(scratch, "4t", {4, 51'200})}),
                          {},
                          Scaling::unclear});
-  CHECK_FALSE(report.lines[0].without_loader.has_value());
-  REQUIRE(report.lines[1].without_loader.has_value());
-  CHECK(report.lines[1].without_loader->id == "4s");
+  CHECK_FALSE(report.steps.lines[0].without_loader.has_value());
+  REQUIRE(report.steps.lines[1].without_loader.has_value());
+  CHECK(report.steps.lines[1].without_loader->id == "4s");
   REQUIRE(report.warnings.size() == 2);
   CHECK(mentions(report.warnings[0], {"8s", "8 ranks"}));
   CHECK(mentions(report.warnings[1], {"4t"}));
@@ -239,4 +289,114 @@ TEST_CASE("takt scaling: a job counts with all its ranks, even without a journal
   CHECK(again[0].ranks == 2);
   CHECK(again[0].missing == 0);
   CHECK(again[0].throughput.items == 6400);
+}
+
+// Trials. The rates of the tutorial's first plot, batch size 64: its orange, blue and green curves.
+
+TEST_CASE("takt scaling: puts IO, SYNTHETIC and FULL of trials into one table, as in the SC21 tutorial") {
+  const Scratch scratch;
+  const ScalingReport report =
+      scaling_report_of({scaling_read({write_job(scratch, "all", only_trials(32, 68'000, 82'300, 51'700)),
+                                       write_job(scratch, "node", only_trials(1, 2707, 2659, 2066))}),
+                         {},
+                         {},
+                         Scaling::unclear});
+  CHECK(report.warnings.empty());
+  CHECK(report.steps.lines.empty());
+  const nlohmann::json document = json_of(report);
+  CHECK(document["runs"].empty());
+  REQUIRE(document["trials"].size() == 3);
+  const double efficiencies[] = {68'000 / (32 * 2707.0), 82'300 / (32 * 2659.0), 51'700 / (32 * 2066.0)};
+  const char* const paths[] = {"trial SYNTHETIC", "trial IO", "trial FULL"};
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    const nlohmann::json& trials = document["trials"][kind];
+    CHECK(trials["scaling"] == "weak");
+    REQUIRE(trials["runs"].size() == 2);
+    CHECK(trials["runs"][0]["run_id"] == "node");
+    CHECK(trials["runs"][0]["path"] == paths[kind]);
+    CHECK(trials["runs"][1]["ranks"] == 32);
+    CHECK(trials["runs"][1]["efficiency"].get<double>() == Approx(efficiencies[kind]).epsilon(1e-6));
+    CHECK(trials["runs"][1]["job_efficiency"].is_null());
+  }
+  CHECK(document["trials"][2]["runs"][1]["efficiency"].get<double>() == Approx(0.78).margin(0.005));
+  CHECK(document["trials"][2]["runs"][1]["items_per_s_interval"][1].get<double>() == Approx(1.01 * 51'700));
+  CHECK(document["trials"][2]["runs"][1]["without_loader"]["data_stall"].get<double>() == Approx(0.24).margin(0.005));
+  const std::string table = scaling_table_of(report);
+  INFO(table);
+  CHECK(line_mentions(table, {"trials", "weak", "64.0 samples"}));
+  CHECK(line_mentions(table, {"trial ", "ranks", "samples/s", "efficiency"}));
+  CHECK(line_mentions(table, {"  all", "32", "68 000", "67 320 to 68 680", "25.12", "78.5 %"}));
+  CHECK(line_mentions(table, {"  all", "32", "82 300", "81 477 to 83 123", "30.95", "96.7 %"}));
+  CHECK(line_mentions(table, {"  all", "32", "51 700", "51 183 to 52 217", "25.02", "78.2 %"}));
+  CHECK(line_mentions(table, {"FULL of 32 ranks", "24.0 %", "68 000"}));
+  CHECK_FALSE(contains(table, "parallel"));
+  CHECK(contains(takt::cli::scaling_csv(report), "\nnode,1,0,trial IO,300,19200,"));
+}
+
+TEST_CASE("takt scaling: trials without communication show its cost, by kind") {
+  const Scratch scratch;
+  const ScalingReport report =
+      scaling_report_of({scaling_read({write_job(scratch, "64", only_trials(4, 68'000, 0, 0))}),
+                         {},
+                         scaling_read({write_job(scratch, "64-alone", only_trials(4, 91'000, 90'000, 0))}),
+                         Scaling::unclear});
+  REQUIRE(report.trials.size() == 1);
+  CHECK(report.warnings.empty());
+  const nlohmann::json cost = json_of(report)["trials"][0]["runs"][0]["without_communication"];
+  CHECK(cost["share"].get<double>() == Approx(0.25).margin(0.005));
+  CHECK(cost["lengthening"].get<double>() == Approx(0.34).margin(0.005));
+  CHECK(line_mentions(scaling_table_of(report), {"SYNTHETIC of 4 ranks", "25.3 %", "33.8 %", "91 000", "64-alone"}));
+}
+
+TEST_CASE("takt scaling: compares the figures that runs of two sizes have, and names the others") {
+  const Scratch scratch;
+  Job both = only_trials(4, 0, 0, 8000);
+  both.items = 25'600;
+  const std::vector<JobRun> runs = scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", both)});
+  const ScalingReport report = scaling_report_of({runs, {}, {}, Scaling::unclear});
+  CHECK(report.steps.lines.size() == 2);
+  CHECK(report.trials.empty());
+  REQUIRE(report.warnings.size() == 1);
+  CHECK(mentions(report.warnings[0], {"trial FULL", "4 ranks", ": 4"}));
+  const ScalingReport three = scaling_report_of(
+      {scaling_read({scratch.path("1"), scratch.path("4"), write_job(scratch, "8", only_trials(8, 0, 0, 16'000))}),
+       {},
+       {},
+       Scaling::unclear});
+  CHECK(three.steps.lines.size() == 2);
+  REQUIRE(three.trials.size() == 1);
+  CHECK(three.trials[0].lines.size() == 2);
+  CHECK(three.trials[0].lines[1].row.efficiency == Approx(1));
+  CHECK(three.warnings.empty());
+  const std::string table = scaling_table_of(three);
+  CHECK(table.find("Batch") < table.find("trials"));
+}
+
+TEST_CASE("takt scaling: runs without a common figure are refused with the remedy") {
+  const Scratch scratch;
+  const ScalingRuns runs = {
+      scaling_read({write_job(scratch, "steps", {1, 6400}), write_job(scratch, "full", only_trials(4, 0, 0, 8000))}),
+      {},
+      {},
+      Scaling::unclear};
+  CHECK(mentions(what_is_wrong(runs), {"TAKT_TRIALS", "trial FULL", ": full", ": steps"}));
+  const ScalingRuns one = {scaling_read({scratch.path("full")}), {}, {}, Scaling::unclear};
+  CHECK(mentions(what_is_wrong(one), {"this run", "4 ranks"}));
+}
+
+TEST_CASE("takt scaling: trials that count batches are left out, and ranks without trials are missing") {
+  const Scratch scratch;
+  const std::string batches = write_job(scratch, "batches", only_trials(1, 0, 0, 100));
+  takt::TrialResults results = trials_of(only_trials(1, 0, 0, 100));
+  results.unit = "batches";
+  write_text(batches + "/rank-0-0/trials.json", trials_json(takt::RunInfo(), results));
+  CHECK_THROWS_WITH(scaling_read({batches}), Catch::Matchers::Contains("run batches"));
+  const std::string lacks = write_job(scratch, "lacks", only_trials(4, 0, 0, 100));
+  REQUIRE(::unlink((lacks + "/rank-3-0/trials.json").c_str()) == 0);
+  const std::vector<JobRun> runs = scaling_read({lacks});
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].without_trials == 1);
+  CHECK(runs[0].trials[2].items_per_s == Approx(75));
+  write_text(lacks + "/rank-3-0/trials.json", "{");
+  CHECK_FALSE(read_job_runs({lacks}).all);
 }

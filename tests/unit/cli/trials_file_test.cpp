@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/results_file.hpp"
 
+#include "cli/report_document.hpp"
+#include "cli/run_report.hpp"
 #include "measure/trial_rate.hpp"
 #include "report/json_parts.hpp"
 #include "report/results_report.hpp"
@@ -10,7 +12,12 @@
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
@@ -55,6 +62,7 @@ TrialResults sample() {
     rate.left_out_ns = 100;
     rate.begin_unix_ns = 1'700'000'000'000'000'000;
     rate.end_unix_ns = 1'700'000'003'000'000'000;
+    rate.each.assign(3, {97, 97 * 64, 970'000'000, per_s + 1});
   }
   takt::detail::conclude_trials(results);
   return results;
@@ -109,9 +117,13 @@ TEST_CASE("Trials file: members of other types and impossible figures count as m
   const auto without = trials_file_parsed(
       "{\"schema\":\"takt-trials/1\",\"unit\":[1],\"took_ns\":-5,\"streams\":\"many\",\"went_on\":1,\"cut\":{},"
       "\"kinds\":[7,{\"kind\":\"FULL\",\"trials\":-1,\"per_s\":-3,\"low\":5,\"high\":\"x\",\"ns\":1.5},"
-      "{\"kind\":\"IO\",\"trials\":3,\"per_s\":10,\"low\":11,\"high\":12,\"begin_unix_ns\":18446744073709551615},"
-      "{\"kind\":\"OTHER\"}],\"finding\":{\"sentence\":\"trust me\"}}");
+      "{\"kind\":\"IO\",\"trials\":3,\"per_s\":10,\"low\":11,\"high\":12,\"begin_unix_ns\":18446744073709551615,"
+      "\"each\":[{\"ns\":-1,\"steps\":5},\"x\"]},"
+      "{\"kind\":\"OTHER\",\"each\":{}}],\"finding\":{\"sentence\":\"trust me\"}}");
   REQUIRE(without != nullptr);
+  REQUIRE(without->of(TrialKind::io).each.size() == 2);
+  REQUIRE(without->of(TrialKind::io).each[0].steps == 5);
+  REQUIRE(without->of(TrialKind::io).each[0].ns == 0);
   REQUIRE(without->unit == "batches");
   REQUIRE(without->took_ns == 0);
   REQUIRE(without->streams == 0);
@@ -218,4 +230,44 @@ TEST_CASE("Trials report: the golden text has each kind of line") {
   ranks[1].of(TrialKind::io).end_unix_ns += 2'000'000'000;
   text += "\n" + takt::detail::format_job_trials(run, takt::detail::job_trials(ranks), 100, false);
   takt_test::check_golden("trials.txt", text);
+}
+
+TEST_CASE("Trials report: prints the rates of each rank, or of the slowest if there are many") {
+  const int world = GENERATE(2, 40);
+  takt::cli::ReportBuilder builder(true);
+  for (int number = 0; number < world; ++number) {
+    takt::cli::Rank rank;
+    rank.snapshot.run.id = "digits-1";
+    rank.snapshot.run.rank = number;
+    rank.snapshot.run.world_size = world;
+    rank.snapshot.run.host = "node" + std::to_string(number);
+    rank.snapshot.finished = true;
+    rank.ending = takt::cli::Ending::finished;
+    TrialResults results = sample();
+    results.of(TrialKind::io) = TrialRate();
+    results.of(TrialKind::full).per_s = 700 - number;
+    rank.snapshot.trials = std::make_shared<const TrialResults>(results);
+    builder.add(std::move(rank));
+  }
+  takt::cli::ReadRun read;
+  read.ranks = read.world = static_cast<std::uint64_t>(world);
+  const takt::cli::RunReport report = builder.finish(read);
+  const std::string text = takt::cli::report_text(report, {200, false});
+  INFO(text);
+  REQUIRE(line_mentions(text, {"rank", "SYNTHETIC", "FULL", "unit", "host"}));
+  if (world == 2) {
+    REQUIRE(line_mentions(text, {"0 ", "200", "700", "samples/s", "node0"}));
+    REQUIRE(line_mentions(text, {"1 ", "200", "699", "samples/s", "node1"}));
+    REQUIRE_FALSE(contains(text, "slowest of"));
+  } else {
+    REQUIRE(line_mentions(text, {"39 ", "200", "661", "samples/s", "node39"}));
+    REQUIRE(line_mentions(text, {"8 ", "200", "692", "samples/s", "node8"}));
+    REQUIRE_FALSE(contains(text, "node7\n"));
+    REQUIRE(line_mentions(text, {"slowest of 40"}));
+  }
+  const nlohmann::json trials = nlohmann::json::parse(takt::cli::report_json({report}))["runs"][0]["trials"];
+  REQUIRE(trials["by_rank"].size() == static_cast<std::size_t>(world));
+  REQUIRE(trials["by_rank"][1]["rank"] == 1);
+  REQUIRE(trials["by_rank"][1]["kinds"][2]["per_s"] == 699);
+  REQUIRE(trials["by_rank"][1]["kinds"][2]["each"].size() == 3);
 }

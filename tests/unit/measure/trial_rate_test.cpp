@@ -129,6 +129,26 @@ TEST_CASE("Trial rate: excludes steps in which the loader restarted, unless near
   CHECK(rate_of(trials, false).left_out_steps == 0);
 }
 
+TEST_CASE("Trial rate: reports each trial, and they add up to all") {
+  std::vector<Trial> trials = steady(3, 0);
+  for (std::size_t trial = 0; trial < 3; ++trial) {
+    trials[trial].steps.assign(10 + trial, {10 * kRateMs, 100, kRateMs});
+    trials[trial].wait_ns = trial * kRateMs;
+  }
+  trials[1].steps[0].boundary = true;
+  const TrialRate rate = rate_of(trials, false);
+  REQUIRE(rate.each.size() == 3);
+  CHECK(rate.each[0].steps == 10);
+  CHECK(rate.each[0].ns == 90 * kRateMs);  // without the copies
+  CHECK(rate.each[1].steps == 10);         // without the restart
+  CHECK(rate.each[1].ns == 91 * kRateMs);  // with the wait
+  CHECK(rate.each[2].items == 1200);
+  CHECK(rate.each[2].per_s == Approx(1200 / 0.110));  // 12 steps of 9 ms, and the wait
+  CHECK(rate.each[0].steps + rate.each[1].steps + rate.each[2].steps == rate.steps);
+  CHECK(rate.each[0].items + rate.each[1].items + rate.each[2].items == rate.items);
+  CHECK(rate.each[0].ns + rate.each[1].ns + rate.each[2].ns == rate.ns);
+}
+
 TEST_CASE("Trial rate: counts batches if steps have no items") {
   std::vector<Trial> trials = steady(3, 100);
   trials[1].steps[7].items = 0;
@@ -171,6 +191,9 @@ TEST_CASE("Trial rate: kinds without a sample count use that of the others") {
   CHECK(results.of(TrialKind::io).per_s == Approx(64 * io));
   CHECK(results.of(TrialKind::io).interval.value().high == Approx(64 * high));
   CHECK(results.of(TrialKind::io).items == 300U * 64U);
+  CHECK(results.of(TrialKind::io).each.at(1).items == 100U * 64U);
+  CHECK(results.of(TrialKind::io).each[1].per_s ==
+        Approx(100 * 64e9 / static_cast<double>(results.of(TrialKind::io).each[1].ns)));
   CHECK(results.of(TrialKind::synthetic).items == 300U * 60U);
   TrialResults batches;
   batches.of(TrialKind::io) = rate_of(steady(3, 100, 0), false);
@@ -191,6 +214,7 @@ TEST_CASE("Trials of ranks: divides all items by the slowest rank's time instead
       rate.interval = takt::TrialInterval{0.99 * rate.per_s, 1.01 * rate.per_s};
       rate.begin_unix_ns = 1'000'000;
       rate.end_unix_ns = 1'000'000 + static_cast<std::int64_t>(rate.ns);
+      rate.each.assign(3, {100, rate.items / 3, rate.ns / 3, rate.per_s});
     }
   }
   const takt::detail::JobTrials job = takt::detail::job_trials(ranks);
@@ -198,9 +222,14 @@ TEST_CASE("Trials of ranks: divides all items by the slowest rank's time instead
   const TrialRate& full = job.sum.of(TrialKind::full);
   CHECK(full.items == 4U * 300U * 64U);
   CHECK(full.per_s == Approx(4 * 300 * 64 / 0.6));
+  REQUIRE(full.each.size() == 3);
+  CHECK(full.each[1].items == 4U * 100U * 64U);
+  CHECK(full.each[1].per_s == Approx(4 * 100 * 64 / 0.2));
   CHECK(full.interval.value().high / full.per_s == Approx(1.01));
   CHECK(job.at_once[0] == Approx(0.5));
   CHECK_FALSE(job.sum.finding.has_value());  // IO and SYNTHETIC are equal
+  ranks[0].of(TrialKind::full).each.pop_back();
+  CHECK(takt::detail::job_trials(ranks).sum.of(TrialKind::full).each.empty());
   ranks[1].of(TrialKind::io) = TrialRate();
   CHECK(takt::detail::job_trials(ranks).sum.of(TrialKind::io).trials == 0);
   CHECK(takt::detail::job_trials(ranks).sum.of(TrialKind::full).trials == 3);

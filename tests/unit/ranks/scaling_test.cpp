@@ -36,6 +36,10 @@ TEST_CASE("Scaling: reproduces the weak efficiency of the SC21 tutorial at 32 no
   CHECK(speed_up(all, node) == Approx(32 * 0.78).margin(0.2));
 }
 
+TEST_CASE("Scaling: reproduces the weak efficiency of the SC21 tutorial with the larger batch size, 128") {
+  CHECK(scaling_efficiency(at_rate(32, 62'900), at_rate(1, 70'400.0 / 32)) == Approx(0.89).margin(0.005));
+}
+
 TEST_CASE("Scaling: reproduces the communication overhead of the SC21 tutorial in both forms") {
   CHECK(communication_share(68.0, 91.0) == Approx(0.25).margin(0.005));
   CHECK(communication_share(86.5, 98.5) == Approx(0.12).margin(0.005));

@@ -14,8 +14,10 @@
 #include <takt/listener.hpp>
 #include <takt/takt.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -26,6 +28,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace {
 
@@ -56,6 +60,20 @@ TrialResults results_of(Session& session) {
   const auto results = session.snapshot().trials;
   REQUIRE(results != nullptr);
   return *results;
+}
+
+/// Returns what `act` prints on stderr.
+template <class Act>
+std::string printed_on_stderr(Act act) {
+  const takt_test::Scratch scratch;
+  const int before = ::dup(STDERR_FILENO);
+  std::FILE* const file = std::fopen(scratch.path("err").c_str(), "w");
+  ::dup2(::fileno(file), STDERR_FILENO);
+  act();
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  std::fclose(file);
+  return takt_test::read_text(scratch.path("err"));
 }
 
 /// Counts constructions and destructions of batches.
@@ -239,6 +257,125 @@ TEST_CASE("Trials: without TAKT_TRIALS next() passes on the pulled batch") {
   REQUIRE(*once == 7);
 }
 
+// The wait for batches
+
+namespace {
+
+constexpr takt::Key Loading{"loading", takt::Kind::io};
+
+/// Loads a bit in each function of its iterators.
+struct LoadsEverywhere {
+  int left = 0;
+  struct Iterator {
+    int& left;
+    int operator*() const {
+      const takt::Scope load(Loading);
+      return left;
+    }
+    Iterator& operator++() {
+      const takt::Scope load(Loading);
+      --left;
+      return *this;
+    }
+    bool operator!=(std::nullptr_t) const {
+      const takt::Scope load(Loading);
+      return left > 0;
+    }
+  };
+  Iterator begin() {
+    const takt::Scope load(Loading);
+    return {left};
+  }
+  std::nullptr_t end() { return nullptr; }
+};
+
+std::uint64_t total_of(const Snapshot& snapshot, const std::string& path) {
+  return snapshot.paths.at(takt_test::find_path(snapshot, path)).host.total_ns();
+}
+
+}  // namespace
+
+TEST_CASE("Trials: without TAKT_TRIALS, too, the wait for each batch is one region of kind IO") {
+  const support::ScopedEnvironment environment;
+  Session session("trials", by_hand());
+  SECTION("in a range-based for: everything that its iterators do") {
+    const takt::Scope top(takt::key("range"));
+    LoadsEverywhere loader{3};
+    for (const int batch : takt::trials(session, loader)) {
+      takt::Scope scope(takt::Batch);
+      scope.items(batch);
+    }
+    const Snapshot snapshot = session.snapshot();
+    REQUIRE(takt_test::calls_of(snapshot, "range/IO") == 4);           // with the end of the data
+    REQUIRE(takt_test::calls_of(snapshot, "range/IO/loading") == 11);  // begin(); 3 times *, ++; 4 times !=
+    REQUIRE(takt_test::calls_of(snapshot, "range/loading") == 0);
+    REQUIRE(takt_test::calls_of(snapshot, "range/Batch") == 3);  // after the wait, not in it
+  }
+  SECTION("of a loop that is left by break") {
+    const takt::Scope top(takt::key("break"));
+    LoadsEverywhere loader{3};
+    for (const int batch : takt::trials(session, loader)) {
+      (void)batch;
+      break;
+    }
+    REQUIRE(takt_test::calls_of(session.snapshot(), "break/IO") == 1);
+    REQUIRE(session.snapshot().open.size() == 1);  // this test's
+  }
+  SECTION("of pulled batches") {
+    const takt::Scope top(takt::key("pull"));
+    int left = 3;
+    auto trials = takt::trials(session);
+    while (trials.next([&] {
+      const takt::Scope load(Loading);
+      return left-- > 0;
+    })) {
+      takt::Scope scope(takt::Batch);
+    }
+    REQUIRE(takt_test::calls_of(session.snapshot(), "pull/IO") == 4);
+    REQUIRE(takt_test::calls_of(session.snapshot(), "pull/IO/loading") == 4);
+    REQUIRE(takt_test::calls_of(session.snapshot(), "pull/Batch") == 3);
+  }
+  SECTION("a loader that throws ends its region") {
+    const takt::Scope top(takt::key("throw"));
+    auto trials = takt::trials(session);
+    REQUIRE_THROWS_AS(trials.next([]() -> bool { throw std::runtime_error("disk"); }), std::runtime_error);
+    REQUIRE(takt_test::calls_of(session.snapshot(), "throw/IO") == 1);
+    REQUIRE(session.snapshot().open.size() == 1);  // this test's
+  }
+}
+
+TEST_CASE("Trials: a loader with IO regions is not counted twice") {
+  const support::ScopedEnvironment environment;
+  Session session("trials", by_hand());
+  TrialOptions options;
+  const auto load = [left = 5]() mutable {
+    const takt::Scope own(takt::IO);
+    return left-- > 0;
+  };
+  SECTION("its time is in the region around it, whose self time lacks it") {
+    const takt::Scope top(takt::key("both"));
+    auto trials = takt::trials(session, options);
+    for (auto next = load; trials.next(next);) {}
+    const Snapshot snapshot = session.snapshot();
+    REQUIRE(takt_test::calls_of(snapshot, "both/IO") == 6);
+    REQUIRE(takt_test::calls_of(snapshot, "both/IO/IO") == 6);
+    const takt::PathStats outer = snapshot.paths.at(takt_test::find_path(snapshot, "both/IO"));
+    REQUIRE(outer.self_ns + total_of(snapshot, "both/IO/IO") == total_of(snapshot, "both/IO"));
+  }
+  SECTION("with time_loader off only its own remain") {
+    const takt::Scope top(takt::key("own"));
+    options.time_loader = false;
+    auto trials = takt::trials(session, options);
+    for (auto next = load; trials.next(next);) {}
+    LoadsEverywhere loader{3};
+    for (const int batch : takt::trials(session, loader, options)) { (void)batch; }
+    const Snapshot snapshot = session.snapshot();
+    REQUIRE(takt_test::calls_of(snapshot, "own/IO") == 6);
+    REQUIRE(takt_test::calls_of(snapshot, "own/loading") == 11);
+    REQUIRE(takt_test::find_path(snapshot, "own/IO/IO") == takt_test::kNowhere);
+  }
+}
+
 // Order of the trials
 
 TEST_CASE("Trials: SYNTHETIC, IO and FULL run once for warm-up and three times measured, then the loop ends") {
@@ -263,6 +400,9 @@ TEST_CASE("Trials: SYNTHETIC, IO and FULL run once for warm-up and three times m
   REQUIRE(results.of(TrialKind::io).per_s == Approx(1000));
   REQUIRE(results.of(TrialKind::synthetic).per_s == Approx(500));
   REQUIRE(results.of(TrialKind::full).per_s == Approx(1000.0 / 3));
+  REQUIRE(results.of(TrialKind::full).each.size() == 3);
+  REQUIRE(results.of(TrialKind::full).each[2].steps == 20);
+  REQUIRE(results.of(TrialKind::full).each[2].ns == 60 * kTrialMs);
   REQUIRE(results.unit == "batches");
   REQUIRE(results.finding.has_value());
   REQUIRE(results.finding->what == "no_overlap");
@@ -274,6 +414,52 @@ TEST_CASE("Trials: SYNTHETIC, IO and FULL run once for warm-up and three times m
   auto pulled = takt::trials(session, all_trials());
   REQUIRE_FALSE(pulled.next([] { return true; }));
   REQUIRE(entered == 0);
+}
+
+TEST_CASE("Trials: the numbers of trials and of warm-up trials are options") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials(4);
+  options.trials = 2;
+  options.warmup = GENERATE(0, 2);
+  OnePass<int> loader(1000);
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    (void)batch;
+    step();
+  }
+  const TrialResults results = results_of(session);
+  REQUIRE(results.steps_done == 2U * 4U * static_cast<unsigned>(2 + options.warmup));
+  REQUIRE(results.of(TrialKind::full).trials == 2);
+  REQUIRE(results.of(TrialKind::full).each.size() == 2);
+  REQUIRE(results.of(TrialKind::full).steps == 8);
+  REQUIRE_FALSE(results.of(TrialKind::full).interval.has_value());
+}
+
+TEST_CASE("Trials: a running trial prints its rate, which no step includes") {
+  const VirtualTime time;
+  takt::SessionOptions run = by_hand();
+  run.table = true;
+  Session session("trials", run);
+  TrialOptions options = all_trials(5);
+  options.trials = 1;
+  options.synthetic = false;
+  options.progress_steps = 2;
+  OnePass<int> loader(1000);
+  int steps = 0;
+  const std::string text = printed_on_stderr([&] {
+    for (auto&& batch : takt::trials(session, loader, options)) {
+      (void)batch;
+      VirtualTime::pass(++steps == 7 ? 8 * kTrialMs : 0);  // the second step of the measured trial
+      step(64);
+    }
+  });
+  INFO(text);
+  REQUIRE(line_mentions(text, {"the warm-up of IO", "4 of 5 steps", "1 000 batches/s"}));
+  REQUIRE(line_mentions(text, {"trial 1 of IO", "4 of 5 steps", "1 000 batches/s"}));
+  REQUIRE(line_mentions(text, {"trial 1 of FULL", "2 of 5 steps", "9 143 samples/s"}));   // 128 in 14 ms
+  REQUIRE(line_mentions(text, {"trial 1 of FULL", "4 of 5 steps", "21 333 samples/s"}));  // 128 in 6 ms
+  REQUIRE_FALSE(contains(text, "6 of 5"));
+  REQUIRE(std::count(text.begin(), text.end(), '\n') == 8);
 }
 
 TEST_CASE("Trials: a single kind gives no finding, and the text names the kinds needed") {
@@ -861,6 +1047,7 @@ TEST_CASE("Trials: listeners receive starts and ends of trials and of the region
   REQUIRE(ranges.counts["trial IO"] == 4);
   REQUIRE(ranges.counts["Batch"] == 160);
   REQUIRE(ranges.counts["Comm"] == 160);
+  REQUIRE(ranges.counts["IO"] == 1 + 161);  // begin(), and each batch from the loader
   const Snapshot snapshot = session.snapshot();
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     REQUIRE(snapshot.paths[path].host.n() == takt_test::calls_of(before, snapshot.path_name(path)));
@@ -915,6 +1102,9 @@ TEST_CASE("Trials: options come from the environment, and invalid ones are repor
   support::ScopedEnvironment environment({{"TAKT_TRIALS", "io,full"}, {"TAKT_TRIALS_STEPS", "7"}});
   environment.set("TAKT_TRIALS_SECONDS", "3");
   environment.set("TAKT_TRIALS_GO_ON", "1");
+  environment.set("TAKT_TRIALS_COUNT", "5");
+  environment.set("TAKT_TRIALS_WARMUP", "0");
+  environment.set("TAKT_TRIALS_PROGRESS", "10");
   TrialOptions options = TrialOptions::from_env();
   REQUIRE(options.io);
   REQUIRE_FALSE(options.synthetic);
@@ -922,6 +1112,9 @@ TEST_CASE("Trials: options come from the environment, and invalid ones are repor
   REQUIRE(options.steps == 7);
   REQUIRE(options.time_limit == std::chrono::seconds(3));
   REQUIRE(options.go_on);
+  REQUIRE(options.trials == 5);
+  REQUIRE(options.warmup == 0);
+  REQUIRE(options.progress_steps == 10);
   environment.set("TAKT_TRIALS", "all");
   REQUIRE(TrialOptions::from_env().synthetic);
   REQUIRE(takt::SessionOptions::from_env().files);  // which knows the names
@@ -932,11 +1125,20 @@ TEST_CASE("Trials: options come from the environment, and invalid ones are repor
   }
   environment.set("TAKT_TRIALS_STEPS", "100001");
   environment.set("TAKT_TRIALS_SECONDS", "-1");
+  environment.set("TAKT_TRIALS_COUNT", "0");
+  environment.set("TAKT_TRIALS_WARMUP", "101");
+  environment.set("TAKT_TRIALS_PROGRESS", "often");
   options = TrialOptions::from_env();
+  REQUIRE(options.trials == 3);
+  REQUIRE(options.warmup == 1);
+  REQUIRE(options.progress_steps == 0);
   REQUIRE(options.steps == 100);
   REQUIRE(options.time_limit == std::chrono::seconds(10));
   REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS=FULL", "io", "synthetic", "full"}));
   REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS_STEPS=100001", "1", "100000"}));
+  REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS_COUNT=0", "trials", "1 or more", "100", "using 3"}));
+  REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS_WARMUP=101", "trials", "0 or more", "100", "using 1"}));
+  REQUIRE(line_mentions(errors.text(), {"TAKT_TRIALS_PROGRESS=often", "steps", "0 or more", "using 0"}));
 }
 
 TEST_CASE("Trials: invalid options are an error that names the remedy") {
@@ -953,6 +1155,15 @@ TEST_CASE("Trials: invalid options are an error that names the remedy") {
   REQUIRE_THROWS_WITH(run(options), takt_test::containing("TrialOptions::time_limit"));
   options.time_limit = std::chrono::hours(25);
   REQUIRE_THROWS_WITH(run(options), takt_test::containing("86400"));
+  options = all_trials();
+  options.trials = 0;
+  REQUIRE_THROWS_WITH(run(options), takt_test::containing("TrialOptions::trials is 0; use 1 to 100"));
+  options = all_trials();
+  options.warmup = -1;
+  REQUIRE_THROWS_WITH(run(options), takt_test::containing("TrialOptions::warmup is -1; use 0 to 100"));
+  options = all_trials();
+  options.progress_steps = -1;
+  REQUIRE_THROWS_WITH(run(options), takt_test::containing("TrialOptions::progress_steps is -1; use 0 to 100000"));
   options = all_trials();
   options.items = -1;
   REQUIRE_THROWS_AS(run(options), takt::Error);
