@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Measures the cost of a function: a network layer with three batch sizes. Shows latency, its interval, and with
-// TAKT_SAMPLE_MS=10 energy. results.csv in the run directory has a line for each.
+// TAKT_SAMPLE_MS=10 energy. results.csv in the run directory has a line for each, and `takt predict takt-runs --at
+// batch=24` predicts another.
 #include <takt/takt.hpp>
 
 #include <cstddef>
@@ -49,6 +50,7 @@ int main() {
     std::vector<float> y(static_cast<std::size_t>(batch) * kOutputs);
     takt::MeasureOptions options;
     options.items = batch;
+    options.features = {{"batch", batch}};
     const takt::Measurement found = takt::measure(
         session, "layer, batch " + std::to_string(batch), [&] { net.infer(x, y); }, options);
     std::printf("batch %d: %.3f ms, %.0f samples/s\n", batch, found.host.median_ns / 1e6, found.items_per_s());

@@ -27,6 +27,9 @@ struct MeasureOptions {
   /// made. 0: no limit.
   std::chrono::milliseconds time_limit{0};
   std::int64_t items = 1;  ///< samples per run (>= 1)
+  /// Numbers that describe this measurement, for `takt predict`; at most 32, finite. Names are unique and have 1 to 60
+  /// letters, digits, `_`, `.` or `-`.
+  MeasuredFeatures features;
 
   /// Returns the peak device memory in bytes that your allocator has handed out since `reset_peak`. Called once, after
   /// the last run.

@@ -10,9 +10,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
+
+/// Numbers that describe what is measured, by name: {"batch", 16}, {"resolution", 224}.
+using MeasuredFeatures = std::vector<std::pair<std::string, double>>;
 
 /// One measured call of a function, and the state of the machine during it. Clock, slow-downs and the load of other
 /// processes are from the samples between the last one before the run and the first one after it.
@@ -84,6 +88,7 @@ constexpr const char* to_string(MeasureEnd end) noexcept {
 /// Result of takt::measure(). A value.
 struct Measurement {
   std::string name;
+  MeasuredFeatures features;  ///< as in MeasureOptions
   MeasuredTimes host;         ///< from a call until its work on streams was done
   MeasuredTimes stream;       ///< stream spans
   std::int64_t first_ns = 0;  ///< host time of the very first call; with a warm-up it is in no other figure
@@ -96,6 +101,8 @@ struct Measurement {
   std::optional<std::int64_t>
       memory_bytes;       ///< peak device memory: from the program's hook, else from a device's sensor
   std::string memory_of;  ///< "allocator", or the device that uses most of it; empty: unknown
+  /// Device of `memory_bytes` in takt::mig_devices(); empty: unknown, or none of them.
+  std::string mig_device;
   std::optional<std::int64_t> host_peak_bytes;  ///< peak resident memory of the process, up to the end
 
   std::optional<double> joules;  ///< per run: of all devices together, or of the processors if no device reports energy

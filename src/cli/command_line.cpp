@@ -407,18 +407,43 @@ void describe_diff(CLI::App& app, Call& call) {
   });
 }
 
+void describe_predict(CLI::App& app, Call& call) {
+  CLI::App* const predict = app.add_subcommand(
+      "predict", "Predict latency, memory and energy of a model between two measured sizes, such as batch sizes");
+  predict->footer("Exit status: 0 success, 1 no prediction, or something is unreadable, 2 wrong usage.");
+  PredictOptions& options = call.predicted;
+  predict->add_option("RUN", options.run, kRuns)->type_name("RUN");
+  predict
+      ->add_option("--at", options.at,
+                   "Feature to predict at, and values of other features to use: batch=24,resolution=224; may be "
+                   "repeated")
+      ->allow_extra_args(false)
+      ->required()
+      ->type_name("NAME=NUMBER[,...]")
+      ->check(why_no_point);
+  predict->add_option("--name", options.name, "Only measurements with this name; * and ? are wildcards")
+      ->type_name("PATTERN");
+  CLI::Option* const json = predict->add_flag("--json", call.json, "One JSON document instead of the table");
+  predict->add_flag("--csv", call.csv, "CSV, a line for each --at, for takt predict-check")->excludes(json);
+  add_drawn(predict, options.drawn);
+  predict->callback([&call] {
+    call.predicted.form = call.json ? PredictForm::json : call.csv ? PredictForm::csv : PredictForm::table;
+    call.command = [&call] { return cli::predict(call.predicted); };
+  });
+}
+
 void describe_predict_check(CLI::App& app, Call& call) {
   CLI::App* const check =
       app.add_subcommand("predict-check", "Compare predictions of models with the measurements of a run");
   check->footer(kUsualStatus);
-  PredictOptions& options = call.predicted;
+  PredictCheckOptions& options = call.prediction_check;
   check->add_option("PREDICTIONS", options.file, "CSV with the columns name, and latency_ms, memory_mb or energy_j")
       ->type_name("FILE")
       ->required();
   check->add_option("RUN", options.run, kRuns)->type_name("RUN");
   check->add_flag("--json", options.json, "One JSON document");
   add_drawn(check, options.drawn);
-  check->callback([&call] { call.command = [&call] { return cli::predict_check(call.predicted); }; });
+  check->callback([&call] { call.command = [&call] { return cli::predict_check(call.prediction_check); }; });
 }
 
 }  // namespace
@@ -430,6 +455,7 @@ void describe_commands(CLI::App& app, Call& call) {
   describe_diff(app, call);
   describe_scaling(app, call);
   describe_trace(app, call);
+  describe_predict(app, call);
   describe_predict_check(app, call);
   describe_merge(app, call);
   describe_check(app, call);

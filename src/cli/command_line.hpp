@@ -44,6 +44,7 @@ struct Call {
   LsOptions listed;
   DiffOptions compared;
   PredictOptions predicted;
+  PredictCheckOptions prediction_check;
   int broken = kBroken;  ///< exit status if stdout cannot take all output
   std::function<int()> command;
 };

@@ -107,7 +107,23 @@ struct DiffOptions {
 /// runs are inconclusive.
 int diff(const std::vector<std::string>& base, const DiffOptions& options);
 
+enum class PredictForm { table, json, csv };
+
 struct PredictOptions {
+  std::string run;
+  std::vector<std::string> at;  ///< "batch=24,resolution=224"
+  std::string name;             ///< a shell pattern of measurements; empty: any
+  PredictForm form = PredictForm::table;
+  ConsoleOptions drawn;
+};
+
+/// Implements `takt predict`: predicts the costs of a model at sizes between the measured ones of a run.
+int predict(const PredictOptions& options);
+
+/// Returns why `text` is no value of PredictOptions::at; empty: it is one.
+std::string why_no_point(const std::string& text);
+
+struct PredictCheckOptions {
   std::string file;  ///< file of predictions
   std::string run;
   bool json = false;
@@ -115,7 +131,7 @@ struct PredictOptions {
 };
 
 /// Implements `takt predict-check`: compares predictions of models with the measurements of a run.
-int predict_check(const PredictOptions& options);
+int predict_check(const PredictCheckOptions& options);
 
 /// Returns the message for an error. Errors of the standard library lack a cure; for out of memory this adds one.
 /// \return valid while `error` lives. Needs no memory.

@@ -7,6 +7,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/results_file.hpp"
 #include "cli/run_directory.hpp"
 #include "measure/predictions.hpp"
 #include "report/text_table.hpp"
@@ -48,18 +49,11 @@ std::vector<ModelCosts> read_predictions(const std::string& path) {
   return detail::read_model_costs(text, path);
 }
 
-/// Returns the measurements of the first rank that has some.
-std::vector<ModelCosts> read_results(const std::vector<RankDirectory>& directories) {
-  for (const RankDirectory& directory : directories) {
-    const auto files = directory.open();
-    std::string text;
-    if (files->read_whole(kResults, detail::CsvTable::kMaxBytes, text)) {
-      return detail::read_model_costs(text, files->path(kResults));
-    }
-    if (errno != ENOENT) { refuse_file(files->path(kResults), errno); }
-  }
-  throw Error(detail::format("no {} in {}: this run has no measurements of models", kResults,
-                             directories.empty() ? "this run" : detail::printable(directories.front().path())));
+std::vector<ModelCosts> read_results(const RankDirectory& directory) {
+  const auto files = directory.open();
+  std::string text;
+  if (!files->read_whole(kResults, detail::CsvTable::kMaxBytes, text)) { refuse_file(files->path(kResults), errno); }
+  return detail::read_model_costs(text, files->path(kResults));
 }
 
 void report_unchecked(const char* what, const std::vector<std::string>& models) {
@@ -74,10 +68,10 @@ void report_unchecked(const char* what, const std::vector<std::string>& models) 
 
 }  // namespace
 
-int predict_check(const PredictOptions& options) {
+int predict_check(const PredictCheckOptions& options) {
   const std::vector<RankDirectory> directories =
       rank_directories(options.run.empty() ? std::vector<std::string>() : std::vector<std::string>{options.run});
-  const std::vector<detail::ModelCosts> measured = read_results(directories);
+  const std::vector<detail::ModelCosts> measured = read_results(rank_with(kResults, directories));
   const detail::PredictionCheck check = detail::check_predictions(read_predictions(options.file), measured);
   report_unchecked("predicted and not measured", check.only_predicted);
   report_unchecked("measured and not predicted", check.only_measured);

@@ -3,15 +3,25 @@
 #include "cli/results_file.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "measure/measured_times.hpp"
 #include "measure/trial_rate.hpp"
 
+#include <takt/error.hpp>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <utility>
+
+#include <sys/stat.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -73,6 +83,16 @@ std::vector<MeasuredSensor> read_measured_sensors(const JsonFields& json) {
   return sensors;
 }
 
+MeasuredFeatures read_features(const JsonFields& json) {
+  MeasuredFeatures features;
+  for (std::size_t at = 0; at < std::min(json.size(), detail::kMaxFeatures); ++at) {
+    const std::string name = json.element(at).text("name");
+    const std::optional<double> value = json.element(at).known_number("value");
+    if (detail::is_feature_name(name) && value) { features.emplace_back(name, *value); }
+  }
+  return features;
+}
+
 MeasureEnd read_end(const std::string& word) {
   for (const MeasureEnd each : {MeasureEnd::interval, MeasureEnd::seconds, MeasureEnd::max_runs}) {
     if (word == to_string(each)) { return each; }
@@ -83,6 +103,7 @@ MeasureEnd read_end(const std::string& word) {
 Measurement read_measurement(const JsonFields& json) {
   Measurement measurement;
   measurement.name = json.text("name");
+  measurement.features = read_features(json.member("features"));
   measurement.host = read_measured_times(json.member("host"));
   measurement.stream = read_measured_times(json.member("stream"));
   measurement.first_ns = std::max<std::int64_t>(json.time("first_ns"), 0);
@@ -93,6 +114,7 @@ Measurement read_measurement(const JsonFields& json) {
   measurement.failed_waits = json.count("failed_waits");
   measurement.memory_bytes = json.known_count("memory_bytes");
   measurement.memory_of = json.text("memory_of");
+  measurement.mig_device = json.member("mig").text("device");
   measurement.host_peak_bytes = json.known_count("host_peak_bytes");
   measurement.joules = json.known_amount("joules");
   measurement.error_joules = json.amount("error_joules");
@@ -130,6 +152,43 @@ Measurements read_results(const RankDirectory& directory, std::string& error) {
     return {};
   }
   return parse_results(text, error);
+}
+
+namespace {
+
+/// Returns the numbers in "rank-<rank>-<attempt>-<pid>" as attempt, inverted rank, pid: larger ones count first.
+std::array<std::uint64_t, 3> place_of_rank(const std::string& name) {
+  std::array<std::uint64_t, 3> numbers = {};
+  const char* at = name.data();
+  const char* const end = at + name.size();
+  for (std::uint64_t& each : numbers) {
+    at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+    at = std::from_chars(at, end, each).ptr;
+  }
+  return {numbers[1], ~numbers[0], numbers[2]};
+}
+
+}  // namespace
+
+RankDirectory rank_with(const char* file, const std::vector<RankDirectory>& directories) {
+  std::vector<RankDirectory> found;
+  for (const RankDirectory& each : directories) {
+    struct stat status = {};
+    if (each.open()->look(file, status)) { found.push_back(each); }
+  }
+  if (found.empty()) {
+    throw Error(detail::format("no {} in {}: this run has no measurements of models", file,
+                               directories.empty() ? "this run" : detail::printable(directories.front().path())));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const RankDirectory& a, const RankDirectory& b) {
+    return place_of_rank(a.name()) > place_of_rank(b.name());
+  });
+  if (found.size() > 1) {
+    detail::print(stderr,
+                  "takt: using {} of {}, one of {} ranks' directories that have it; name another one to use it\n", file,
+                  detail::printable(found.front().name()), found.size());
+  }
+  return found.front();
 }
 
 namespace {
@@ -240,9 +299,12 @@ std::optional<std::int64_t> JsonFields::known_count(const char* name) const {
   return value.is_count() ? std::optional(value.integer()) : std::nullopt;
 }
 std::optional<double> JsonFields::known_amount(const char* name) const {
+  const std::optional<double> number = known_number(name);
+  return number >= 0.0 ? number : std::nullopt;
+}
+std::optional<double> JsonFields::known_number(const char* name) const {
   const Json value = json_.member(name);
-  const double amount = value.is_number() ? value.number() : -1;
-  return std::isfinite(amount) && amount >= 0 ? std::optional(amount) : std::nullopt;
+  return value.is_number() && std::isfinite(value.number()) ? std::optional(value.number()) : std::nullopt;
 }
 bool JsonFields::flag(const char* name) const { return json_.member(name).boolean(); }
 std::string JsonFields::text(const char* name) const { return json_.member(name).text().substr(0, kLongestText); }

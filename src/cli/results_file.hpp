@@ -30,6 +30,11 @@ Measurements parse_results(std::string_view text, std::string& error);
 /// Reads results.json of a rank. Empty if the file does not exist, or is unreadable, which sets `error`.
 Measurements read_results(const RankDirectory& directory, std::string& error);
 
+/// Returns the directory whose file of this name counts: that of the newest attempt's lowest rank, and of several
+/// processes of one rank the highest number. If other directories have such a file, stderr names the one that is used.
+/// \throws takt::Error if none has it.
+RankDirectory rank_with(const char* file, const std::vector<RankDirectory>& directories);
+
 /// Parses trials.json, schema takt-trials/1. The text is untrusted: missing and invalid values are skipped. Returns
 /// nullptr for another document and sets `error`.
 std::shared_ptr<const TrialResults> parse_trials(std::string_view text, std::string& error);
@@ -59,6 +64,7 @@ class JsonFields {
   double amount(const char* name) const;                            ///< a finite number > 0; else 0
   std::optional<std::int64_t> known_count(const char* name) const;  ///< a whole number >= 0; else empty
   std::optional<double> known_amount(const char* name) const;       ///< a finite number >= 0; else empty
+  std::optional<double> known_number(const char* name) const;       ///< a finite number; else empty
   bool flag(const char* name) const;
   std::string text(const char* name) const;  ///< its first 1,000 bytes; else empty
 

@@ -57,6 +57,11 @@ MeasuredTimes measured_times(std::vector<std::int64_t> times_ns) {
   return times;
 }
 
+bool is_feature_name(std::string_view name) noexcept {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  return !name.empty() && name.size() <= kMaxFeatureBytes && name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
 bool is_narrow(const MeasuredTimes& times, double share) noexcept {
   return times.has_interval && times.high_ns - times.low_ns <= share * times.median_ns;
 }

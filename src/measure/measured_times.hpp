@@ -7,7 +7,9 @@
 #include <takt/sample.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -15,6 +17,13 @@ namespace detail {
 
 /// Predicted and measured costs of a model: columns of results.csv.
 inline constexpr std::array<const char*, 3> kModelCosts = {"latency_ms", "memory_mb", "energy_j"};
+
+inline constexpr std::size_t kMaxFeatures = 32;  ///< of a measurement
+inline constexpr std::size_t kMaxFeatureBytes = 60;
+
+/// Returns true for a name of a feature: up to kMaxFeatureBytes letters, digits, '_', '.' and '-', so that it needs no
+/// quotes in CSV and on a command line. Any thread.
+bool is_feature_name(std::string_view name) noexcept;
 
 /// Returns statistics of these times. Percentiles use the nearest-rank method. Any thread.
 MeasuredTimes measured_times(std::vector<std::int64_t> times_ns);

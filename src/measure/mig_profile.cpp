@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "base/threads.hpp"
+#include "measure/mig_slices.hpp"
 
 #include <algorithm>
 
@@ -12,40 +13,21 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::uint64_t kGigabyte = 1'000'000'000;
-
-// nvidia-smi reports less memory for these two than their names say.
-constexpr std::uint64_t k16GiB = std::uint64_t{16} << 30U;
-constexpr std::uint64_t k32GiBAndAQuarter = std::uint64_t{129} << 28U;
-
 constexpr const char* kDippm = "DIPPM, equation 2; NVIDIA MIG User Guide, Supported MIG Profiles, A100";
 constexpr const char* kA100 = "NVIDIA MIG User Guide, Supported MIG Profiles, A100";
 constexpr const char* kH100 = "NVIDIA MIG User Guide, Supported MIG Profiles, H100";
 constexpr const char* kH200 =
     "NVIDIA MIG User Guide, Supported MIG Profiles, H200; memory of the two smallest slices as listed by nvidia-smi "
-    "mig "
-    "-lgip "
+    "mig -lgip "
     "(github.com/NVIDIA/mig-parted/issues/120)";
 
 std::vector<MigDevice> known_devices() {
-  const std::vector<MigSlice> of_80 = {{"1g.10gb", 10 * kGigabyte},
-                                       {"2g.20gb", 20 * kGigabyte},
-                                       {"3g.40gb", 40 * kGigabyte},
-                                       {"7g.80gb", 80 * kGigabyte}};
-  return {{"A100-40GB",
-           {{"1g.5gb", 5 * kGigabyte},
-            {"2g.10gb", 10 * kGigabyte},
-            {"3g.20gb", 20 * kGigabyte},
-            {"7g.40gb", 40 * kGigabyte}},
-           kDippm},
-          {"A100-80GB", of_80, kA100},
-          {"H100-80GB", of_80, kH100},
-          {"H200-141GB",
-           {{"1g.18gb", k16GiB},
-            {"2g.35gb", k32GiBAndAQuarter},
-            {"3g.71gb", 71 * kGigabyte},
-            {"7g.141gb", 141 * kGigabyte}},
-           kH200}};
+  constexpr const char* kSources[] = {kDippm, kA100, kH100, kH200};
+  std::vector<MigDevice> devices;
+  for (const MigTable& each : kMigTables) {
+    devices.push_back({each.name, {each.slices.begin(), each.slices.end()}, kSources[devices.size()]});
+  }
+  return devices;
 }
 
 bool is_same_device(std::string_view one, std::string_view other) noexcept {

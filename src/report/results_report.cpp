@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "measure/mig_slices.hpp"
 #include "report/notes.hpp"
 #include "report/sample_notes.hpp"
 #include "report/text_table.hpp"
@@ -60,6 +61,14 @@ std::vector<TextColumn> measurement_columns(const Measurements& measurements) {
       {"energy", 2, energy}};
 }
 
+void add_features(const Measurement& measurement, MeasurementLines& lines) {
+  std::string text;
+  for (const auto& [name, value] : measurement.features) {
+    text += detail::format("{} {} {}", text.empty() ? ":" : ",", printable(name), value);
+  }
+  if (!text.empty()) { lines.push_back(printable(measurement.name) + text); }
+}
+
 void add_energy_of_runs(const Measurement& measurement, MeasurementLines& lines) {
   if (!measurement.joules) { return; }
   const double joules = *measurement.joules;
@@ -92,6 +101,8 @@ void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines)
       measurement.memory_of == "allocator"
           ? detail::format("{}: {} of device memory by its allocator", name, bytes)
           : detail::format("{}: {} in use on {}, by all processes", name, bytes, printable(measurement.memory_of)));
+  const std::optional<MigFit> fit = mig_fit(measurement.memory_bytes, measurement.mig_device);
+  if (fit) { lines.push_back(name + ": " + mig_text(*fit)); }
 }
 
 void add_host_peak(const Measurements& measurements, MeasurementLines& lines) {
@@ -143,6 +154,7 @@ std::string format_measurements(const RunInfo& run, const std::string& whose, co
   MeasurementLines notes;
   for (const auto& each : measurements) {
     lines.push_back(line_of_measurement(*each));
+    add_features(*each, notes);
     add_energy_of_runs(*each, notes);
     add_memory_of_runs(*each, notes);
     add_notes_on_runs(*each, notes);

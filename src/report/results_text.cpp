@@ -3,33 +3,20 @@
 #include "report/results_text.hpp"
 
 #include "base/format.hpp"
+#include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "measure/measured_times.hpp"
+#include "measure/mig_slices.hpp"
 #include "report/csv.hpp"
 #include "report/json_lines.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-
-void ResultsText::update(const std::vector<std::shared_ptr<const Measurement>>& measurements) {
-  of_.resize(measurements.size());
-  rows_.resize(measurements.size());
-  elements_.resize(measurements.size());
-  for (std::size_t at = 0; at < measurements.size(); ++at) {
-    if (of_[at] == measurements[at]) { continue; }
-    rows_[at] = measurement_csv(*measurements[at]);
-    elements_[at] = measurement_json(*measurements[at]);
-    of_[at] = measurements[at];  // last, so that an update after std::bad_alloc retries it
-  }
-}
-
-std::string ResultsText::csv() const { return measurements_csv(rows_); }
-
-std::string ResultsText::json(const RunInfo& run) const { return measurements_json(run, elements_); }
-
 namespace {
 
 /// Empty if unknown.
@@ -40,8 +27,7 @@ std::string csv_megabytes(const std::optional<std::int64_t>& bytes) {
   return csv_amount(static_cast<double>(bytes.value_or(0)) / 1e6, bytes.has_value());
 }
 
-}  // namespace
-
+/// Returns the measurement's line in results.csv without its features and the line end.
 std::string measurement_csv(const Measurement& measurement) {
   const MeasuredTimes& host = measurement.host;
   const bool measured = host.n != 0;
@@ -65,17 +51,68 @@ std::string measurement_csv(const Measurement& measurement) {
   add(csv_megabytes(measurement.host_peak_bytes));
   add(csv_field(measurement.energy_of));
   add(csv_amount(measurement.error_joules, measurement.joules.has_value()));
-  return line + detail::format(",{},{}\n", measurement.notes.slowed_runs, measurement.notes.switched_runs);
+  line += detail::format(",{},{}", measurement.notes.slowed_runs, measurement.notes.switched_runs);
+  const std::optional<MigFit> fit = mig_fit(measurement.memory_bytes, measurement.mig_device);
+  if (!fit) { return line + ",,,,,,"; }
+  line += detail::format(",{},{}", fit->device->name, fit->profile);
+  for (const std::optional<double>& share : fit->shares) { add(csv_amount(share.value_or(0), share.has_value())); }
+  return line;
 }
 
-std::string measurements_csv(const std::vector<std::string>& rows) {
+/// Returns the names of all features in the order in which they appear.
+std::vector<std::string_view> feature_columns(const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+  std::vector<std::string_view> columns;
+  for (const auto& measurement : measurements) {
+    for (const auto& [name, value] : measurement->features) {
+      if (std::find(columns.begin(), columns.end(), name) != columns.end()) { continue; }
+      if (columns.size() == ResultsText::kMaxFeatureColumns) {
+        report_error_once("measure.features", Words("results.csv has columns for ", columns.size(),
+                                                    " features; further features are in results.json"));
+        return columns;
+      }
+      columns.push_back(name);
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+void ResultsText::update(const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+  of_.resize(measurements.size());
+  rows_.resize(measurements.size());
+  elements_.resize(measurements.size());
+  for (std::size_t at = 0; at < measurements.size(); ++at) {
+    if (of_[at] == measurements[at]) { continue; }
+    rows_[at] = measurement_csv(*measurements[at]);
+    elements_[at] = measurement_json(*measurements[at]);
+    of_[at] = measurements[at];  // last, so that an update after std::bad_alloc retries it
+  }
+}
+
+std::string ResultsText::json(const RunInfo& run) const { return measurements_json(run, elements_); }
+
+std::string ResultsText::csv() const {
   std::string text = "name";
   for (const char* each : kModelCosts) { text += detail::format(",{}", each); }
   text +=
       ",median_ms,median_low_ms,median_high_ms,stdev_ms,min_ms,max_ms,p90_ms,p95_ms,p99_ms,p999_ms,first_ms,"
       "stream_ms,stream_median_ms,items_per_s,items,runs,warmup,end,memory_of,host_peak_mb,energy_of,energy_error_j,"
-      "slowed_runs,switched_runs\n";
-  for (const std::string& each : rows) { text += each; }
+      "slowed_runs,switched_runs,mig_device,mig_profile,mig_1g,mig_2g,mig_3g,mig_7g";
+  const std::vector<std::string_view> columns = feature_columns(of_);
+  for (const std::string_view each : columns) { text.append(",feature.").append(each); }
+  text += '\n';
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    text += rows_[at];
+    const MeasuredFeatures& features = of_[at]->features;
+    for (const std::string_view column : columns) {
+      const auto found =
+          std::find_if(features.begin(), features.end(), [column](const auto& each) { return each.first == column; });
+      text += ',';
+      if (found != features.end()) { text += detail::format("{}", found->second); }
+    }
+    text += '\n';
+  }
   return text;
 }
 
@@ -146,28 +183,54 @@ JsonText runs_json(const std::vector<MeasuredRun>& runs) {
           {"others_busy", runs_column(runs, &MeasuredRun::others_busy)}};
 }
 
+JsonText mig_json(const Measurement& measurement) {
+  const std::optional<MigFit> fit = mig_fit(measurement.memory_bytes, measurement.mig_device);
+  if (!fit) { return {}; }
+  JsonText shares = JsonText::object();
+  for (std::size_t at = 0; at < fit->shares.size(); ++at) {
+    shares.add(fit->device->slices[at].profile, fit->shares[at]);
+  }
+  JsonText mig = JsonText::object();
+  mig.add("device", fit->device->name);
+  mig.add("profile", fit->profile);
+  mig.add("shares", shares);
+  return mig;
+}
+
 JsonText measurement_members(const Measurement& measurement) {
-  return {{"name", measurement.name},
-          {"end", to_string(measurement.end)},
-          {"warmup", measurement.warmup},
-          {"items", measurement.items},
-          {"items_per_s", measurement.host.n == 0 ? JsonText() : JsonText(measurement.items_per_s())},
-          {"first_ns", measurement.first_ns},
-          {"took_ns", measurement.took_ns},
-          {"failed_waits", measurement.failed_waits},
-          {"host", measured_times_json(measurement.host)},
-          {"stream", measured_times_json(measurement.stream)},
-          {"memory_bytes", measurement.memory_bytes},
-          {"memory_of", unless_empty(measurement.memory_of)},
-          {"host_peak_bytes", measurement.host_peak_bytes},
-          {"joules", measurement.joules},
-          {"error_joules", measurement.joules ? JsonText(measurement.error_joules) : JsonText()},
-          {"energy_of", unless_empty(measurement.energy_of)},
-          {"no_energy", unless_empty(measurement.no_energy)},
-          {"notes", measured_notes_json(measurement.notes)},
-          {"meters", measured_sensors_json(measurement.sensors)},
-          {"runs_left_out", measurement.runs_left_out},
-          {"runs", runs_json(measurement.runs)}};
+  JsonText features = JsonText::array();
+  for (const auto& [name, value] : measurement.features) {
+    JsonText feature = JsonText::object();
+    feature.add("name", name);
+    feature.add("value", value);
+    features.push_back(feature);
+  }
+  // add() needs less code than braces.
+  JsonText json = JsonText::object();
+  json.add("name", measurement.name);
+  json.add("features", features);
+  json.add("end", to_string(measurement.end));
+  json.add("warmup", measurement.warmup);
+  json.add("items", measurement.items);
+  json.add("items_per_s", measurement.host.n == 0 ? JsonText() : JsonText(measurement.items_per_s()));
+  json.add("first_ns", measurement.first_ns);
+  json.add("took_ns", measurement.took_ns);
+  json.add("failed_waits", measurement.failed_waits);
+  json.add("host", measured_times_json(measurement.host));
+  json.add("stream", measured_times_json(measurement.stream));
+  json.add("memory_bytes", measurement.memory_bytes);
+  json.add("memory_of", unless_empty(measurement.memory_of));
+  json.add("mig", mig_json(measurement));
+  json.add("host_peak_bytes", measurement.host_peak_bytes);
+  json.add("joules", measurement.joules);
+  json.add("error_joules", measurement.joules ? JsonText(measurement.error_joules) : JsonText());
+  json.add("energy_of", unless_empty(measurement.energy_of));
+  json.add("no_energy", unless_empty(measurement.no_energy));
+  json.add("notes", measured_notes_json(measurement.notes));
+  json.add("meters", measured_sensors_json(measurement.sensors));
+  json.add("runs_left_out", measurement.runs_left_out);
+  json.add("runs", runs_json(measurement.runs));
+  return json;
 }
 
 }  // namespace

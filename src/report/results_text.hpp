@@ -5,6 +5,7 @@
 #include <takt/measurement.hpp>
 #include <takt/snapshot.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,20 +19,17 @@ class ResultsText {
  public:
   /// Makes texts for new or replaced measurements.
   void update(const std::vector<std::shared_ptr<const Measurement>>& measurements);
+  /// Has a column for each feature of a measurement, up to kMaxFeatureColumns, which it reports.
   std::string csv() const;
   std::string json(const RunInfo& run) const;
+
+  static constexpr std::size_t kMaxFeatureColumns = 200;
 
  private:
   std::vector<std::shared_ptr<const Measurement>> of_;  // measurements of these texts
   std::vector<std::string> rows_;
   std::vector<std::string> elements_;
 };
-
-/// Returns a measurement's line in results.csv (docs/models.md). Any thread.
-std::string measurement_csv(const Measurement& measurement);
-
-/// Returns results.csv with these lines. Any thread.
-std::string measurements_csv(const std::vector<std::string>& rows);
 
 /// Returns a measurement's element in results.json, with every run. Any thread, like all functions here.
 std::string measurement_json(const Measurement& measurement);

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "measure/measured_times.hpp"
+#include "measure/mig_slices.hpp"
 #include "process/diversion.hpp"
 #include "report/results_text.hpp"
 #include "sample/energy_stats.hpp"
@@ -203,11 +204,14 @@ void MeasureLoop::add_samples() {
     }
     found_.sensors.push_back(std::move(sensor));
   }
+  conclude_costs(found_);
+  found_.mig_device = mig_device_of(sampled.sensors, found_.memory_of);
 }
 
 Measurement MeasureLoop::measure(std::string name, const std::function<void()>& function) {
   found_.name = std::move(name);
   found_.items = options_.items;
+  found_.features = options_.features;
   if (options_.reset_peak) { options_.reset_peak(); }
   run_all(function);
   found_.host = measured_times(times_of(found_.runs, &MeasuredRun::host_ns));
@@ -215,7 +219,6 @@ Measurement MeasureLoop::measure(std::string name, const std::function<void()>& 
   add_memory();
   add_samples();
   found_.notes = notes_on(found_.runs);
-  conclude_costs(found_);
   return std::move(found_);
 }
 
@@ -229,6 +232,22 @@ constexpr std::size_t kMaxKeptRuns = 100'000;    // sum over all measurements
 
 void refuse_option(const char* option, double value, const std::string& cure) {
   throw Error(detail::format("takt: MeasureOptions::{} is {}; {}", option, value, cure));
+}
+
+void check_features(const MeasuredFeatures& features) {
+  if (features.size() > kMaxFeatures) {
+    refuse_option("features.size()", static_cast<double>(features.size()), "use at most 32");
+  }
+  for (auto each = features.begin(); each != features.end(); ++each) {
+    const bool twice =
+        std::any_of(features.begin(), each, [&](const auto& before) { return before.first == each->first; });
+    const char* const why = !is_feature_name(each->first)  ? "use 1 to 60 letters, digits, _, . and - as its name"
+                            : twice                        ? "use a name once"
+                            : !std::isfinite(each->second) ? "its value must be finite"
+                                                           : nullptr;
+    if (why == nullptr) { continue; }
+    throw Error("takt: MeasureOptions::features: \"" + fit(printable(each->first), kMaxFeatureBytes) + "\": " + why);
+  }
 }
 
 void check_measure(std::string_view name, const MeasureOptions& options) {
@@ -248,6 +267,7 @@ void check_measure(std::string_view name, const MeasureOptions& options) {
                   "use 0 (no limit) to 86400");
   }
   if (options.items < 1) { refuse_option("items", static_cast<double>(options.items), "use 1 or more"); }
+  check_features(options.features);
 }
 
 /// Excludes recorded data from the run's statistics during its lifetime.

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import io
 import json
+import math
 import os
 import random
 import re
@@ -671,6 +672,73 @@ class Command(rig.Case):
         directory.joinpath("results.csv").unlink()
         directory.joinpath("results.csv").symlink_to(predictions)
         self.assertIn("a symbolic link", self.takt("predict-check", predictions, directory.parent, status=1).stderr)
+
+    def write_results(self, rank, batches):
+        """Writes results.json and results.csv of "net, batch N" with a latency and a memory that no formula gives exactly."""
+        chance = random.Random(7)
+        directory = self.scratch / "run" / rank
+        directory.mkdir(parents=True)
+        costs = {batch: (0.3 * batch ** 0.8 * chance.uniform(0.9, 1.1), int(1e9 + 3e7 * batch * chance.uniform(0.9, 1.1)))
+                 for batch in batches}
+        measurements = [{"name": f"net, batch {batch}", "features": [{"name": "batch", "value": batch}, {"name": "size", "value": 224}],
+                         "host": {"n": 30, "mean_ns": 1e6 * ms}, "memory_bytes": memory}
+                        for batch, (ms, memory) in costs.items()]
+        directory.joinpath("results.json").write_text(json.dumps({"schema": "takt-results/1", "measurements": measurements}))
+        directory.joinpath("results.csv").write_text("name,latency_ms,memory_mb\n" + "".join(
+            f'"net, batch {batch}",{ms!r},{memory / 1e6!r}\n' for batch, (ms, memory) in costs.items()))
+        return costs
+
+    @staticmethod
+    def interpolated(costs, low, high, batch):
+        """The latency and memory at `batch` from two others."""
+        (low_ms, low_bytes), (high_ms, high_bytes) = costs[low], costs[high]
+        share = (math.log(batch) - math.log(low)) / (math.log(high) - math.log(low))
+        ms = math.exp((1 - share) * math.log(low_ms) + share * math.log(high_ms))
+        share = (batch - low) / (high - low)
+        return ms, ((1 - share) * low_bytes + share * high_bytes) / 1e6
+
+    def test_predictions_are_those_recomputed_and_checked_against_a_later_run(self):
+        sizes = [1, 2, 4, 8, 16, 32, 64]
+        costs = self.write_results("rank-0-0-1", sizes)
+        run = self.scratch / "run"
+        document = json.loads(self.takt("predict", run, "--at", "batch=24", "--at", "batch=3,size=224", "--json").stdout)
+        self.assertEqual(document["schema"], "takt-predict/1")
+        inner = [(self.interpolated(costs, sizes[at - 1], sizes[at + 1], sizes[at]), costs[sizes[at]]) for at in range(1, 6)]
+        factors = [math.exp(max(abs(math.log(found[cost] / (measured[cost] / (1e6 if cost else 1)))) for found, measured in inner))
+                   for cost in (0, 1)]
+        for prediction, (batch, low, high) in zip(document["predictions"], ((24, 16, 32), (3, 2, 4))):
+            self.assertEqual(prediction["name"], f"net, batch {batch}")
+            self.assertEqual(prediction["between"], [f"net, batch {low}", f"net, batch {high}"])
+            self.assertEqual((prediction["min"], prediction["max"], prediction["measured"]), (1, 64, 7))
+            self.assertIsNone(prediction["energy_j"])
+            for cost, amount, factor in zip(("latency_ms", "memory_mb"), self.interpolated(costs, low, high, batch), factors):
+                found = prediction[cost]
+                self.assertAlmostEqual(found["predicted"], amount, delta=1e-9 * amount)
+                self.assertAlmostEqual(found["low"], amount / factor, delta=1e-9 * amount)
+                self.assertAlmostEqual(found["high"], amount * factor, delta=1e-9 * amount)
+                self.assertEqual(found["left_out"], 5)
+        refused = self.takt("predict", run, "--at", "batch=65", status=1)
+        self.assertIn("batch = 65 is outside the measured range, 1 to 64", refused.stderr)
+        self.assertEqual(refused.stdout, "")
+        self.takt("predict", run, status=2)
+        self.assertIn("is not NAME=NUMBER", self.takt("predict", run, "--at", "batch", status=2).stderr)
+        # A later run measures what was predicted.
+        predictions = self.scratch / "predictions.csv"
+        predictions.write_text(self.takt("predict", run, "--at", "batch=24", "--at", "batch=3", "--csv").stdout)
+        later = self.scratch / "later" / "rank-0-0-1"
+        later.mkdir(parents=True)
+        later.joinpath("results.csv").write_text('name,latency_ms\n"net, batch 24",4\n"net, batch 3",0.7\n')
+        checked = json.loads(self.takt("predict-check", "--json", predictions, later.parent).stdout)
+        found = [self.interpolated(costs, 16, 32, 24)[0], self.interpolated(costs, 2, 4, 3)[0]]
+        self.assertAlmostEqual(checked["latency_ms"]["mape"], (abs(found[0] - 4) / 4 + abs(found[1] - 0.7) / 0.7) / 2)
+        # The command uses one of several ranks and names it.
+        self.write_results("rank-10-0-3", [1, 100])
+        self.write_results("rank-2-1-2", [1, 1000])
+        several = self.takt("predict", run, "--at", "batch=900")
+        self.assertIn("using results.json of rank-2-1-2, one of 3 ranks' directories", several.stderr)
+        self.assertIn("no interval", several.stdout)
+        several = self.takt("predict-check", predictions, run, status=1)
+        self.assertIn("using results.csv of rank-2-1-2", several.stderr)
 
     def test_trace_has_the_steps_and_what_was_open(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)

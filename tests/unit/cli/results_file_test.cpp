@@ -28,6 +28,7 @@ namespace {
 Measurement measured() {
   Measurement measurement;
   measurement.name = "net, batch 8";
+  measurement.features = {{"batch", 8}, {"size", -0.5}};
   measurement.host = takt::detail::measured_times({10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   measurement.stream = takt::detail::measured_times({7, 8, 9});
   measurement.first_ns = 99;
@@ -38,6 +39,7 @@ Measurement measured() {
   measurement.failed_waits = 2;
   measurement.memory_bytes = 5'000'000;
   measurement.memory_of = "cuda 0";
+  measurement.mig_device = "H100-80GB";
   measurement.host_peak_bytes = 7'000'000;
   measurement.joules = 1.5;
   measurement.error_joules = 0.25;
@@ -109,7 +111,8 @@ TEST_CASE("Results file: impossible values count as missing") {
   const auto other =
       parsed(head + R"([{"name": "a\u001b[31m", "host": {"n": 3, "mean_ns": -1, "low_ns": 9, "high_ns": 3,
       "p90_ns": "x"}, "joules": -5, "memory_bytes": -3, "items": -2, "first_ns": -9, "notes": {"least_clock_mhz": 1.5,
-      "others_busy": 7, "slowdowns": 18446744073709551615}, "meters": {"a": 1}, "end": "never"}]})");
+      "others_busy": 7, "slowdowns": 18446744073709551615}, "meters": {"a": 1}, "end": "never",
+      "features": [{"name": "a b", "value": 1}, {"name": "x", "value": "1"}, {"value": 1}, 3]}]})");
   REQUIRE(other.size() == 1);
   CHECK(other[0]->host.mean_ns == 0);
   CHECK_FALSE(other[0]->host.has_interval);
@@ -121,6 +124,7 @@ TEST_CASE("Results file: impossible values count as missing") {
   CHECK(other[0]->notes.others_busy == 1);
   CHECK_FALSE(other[0]->notes.min_clock_mhz);
   CHECK(other[0]->sensors.empty());
+  CHECK(other[0]->features.empty());
   CHECK_FALSE(contains(reported(other), "\x1b"));
 }
 

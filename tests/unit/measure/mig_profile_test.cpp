@@ -3,11 +3,15 @@
 #include <takt/error.hpp>
 #include <takt/models.hpp>
 
+#include "measure/mig_slices.hpp"
 #include "support/catch.hpp"
 #include "support/mentions.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +83,64 @@ TEST_CASE("mig_profile: an unknown device is an error that names the known ones"
   CHECK(refusal_of(kGigabyte, "\x1b[2J").find("\"?[2J\"") != std::string::npos);
   CHECK(refusal_of(kGigabyte, std::string(100'000, 'x')).size() < 300);
   CHECK(refusal_of(kGigabyte, "") != "");
+}
+
+TEST_CASE("mig_fit: shares of slices as in DIPPM's examples, from its printed memory") {
+  struct Fill {
+    std::int64_t mb;
+    std::array<int, 4> percent;  // cut or rounded in the paper; 0: the slice is too small
+  };
+  // densenet121 with 8 (memory on its slice) and 32 (predicted), convnext base with 128 (memory on the whole device).
+  for (const Fill& each :
+       std::vector<Fill>{{2'918, {58, 30, 15, 8}}, {5'952, {0, 60, 30, 16}}, {30'996, {0, 0, 0, 77}}}) {
+    const auto fit = takt::detail::mig_fit(each.mb * 1'000'000, "A100-40GB");
+    REQUIRE(fit.has_value());
+    CHECK(takt::mig_profile(static_cast<std::uint64_t>(each.mb) * kMegabyte) == std::string(fit->profile));
+    for (std::size_t at = 0; at < 4; ++at) {
+      INFO(each.mb << " MB in " << fit->device->slices[at].profile);
+      REQUIRE(fit->shares[at].has_value() == (each.percent[at] != 0));
+      if (fit->shares[at]) { CHECK(100 * *fit->shares[at] == Approx(each.percent[at]).margin(1.2)); }
+    }
+  }
+}
+
+TEST_CASE("mig_fit: agrees with mig_profile at each limit, and knows no other devices") {
+  for (const takt::MigDevice& device : takt::mig_devices()) {
+    for (const takt::MigSlice& slice : device.slices) {
+      for (const std::uint64_t bytes : {slice.memory_bytes - 1, slice.memory_bytes, slice.memory_bytes + 1}) {
+        const auto fit = takt::detail::mig_fit(static_cast<std::int64_t>(bytes), device.name);
+        REQUIRE(fit.has_value());
+        CHECK(std::string(fit->profile) == takt::mig_profile(bytes, device.name));
+      }
+    }
+  }
+  CHECK_FALSE(takt::detail::mig_fit(5, "V100").has_value());
+  CHECK_FALSE(takt::detail::mig_fit(5, "").has_value());
+  CHECK_FALSE(takt::detail::mig_fit(0, "A100-40GB").has_value());
+  CHECK_FALSE(takt::detail::mig_fit(std::nullopt, "A100-40GB").has_value());
+}
+
+TEST_CASE("MIG device: found by the model's name and the total memory together") {
+  const auto device = [](const char* model, std::uint64_t mib) {
+    takt::Sensor sensor;
+    sensor.name = "cuda 0";
+    sensor.model = model;
+    if (mib != 0) { sensor.memory_bytes = mib << 20U; }
+    return std::string(takt::detail::mig_device_of({sensor}, "cuda 0"));
+  };
+  CHECK(device("NVIDIA A100-SXM4-40GB", 40'960) == "A100-40GB");
+  CHECK(device("A100-PCIE-40GB", 40'536) == "A100-40GB");
+  CHECK(device("NVIDIA A100 80GB PCIe", 81'920) == "A100-80GB");
+  CHECK(device("NVIDIA H100 80GB HBM3", 81'559) == "H100-80GB");
+  CHECK(device("NVIDIA H100 PCIe", 81'559) == "H100-80GB");
+  CHECK(device("NVIDIA H200", 143'771) == "H200-141GB");
+  CHECK(device("NVIDIA H100 NVL", 95'830).empty());
+  CHECK(device("NVIDIA GH200 480GB", 143'771).empty());
+  CHECK(device("NVIDIA A100-SXM-64GB", 65'536).empty());
+  CHECK(device("NVIDIA A100-SXM4-40GB MIG 1g.5gb", 4'864).empty());
+  CHECK(device("NVIDIA H200", 0).empty());
+  CHECK(device("", 81'920).empty());
+  CHECK(takt::detail::mig_device_of({}, "allocator").empty());
 }
 
 TEST_CASE("mig_profile: 0 bytes do not count as a measurement") {

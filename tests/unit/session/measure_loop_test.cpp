@@ -174,6 +174,44 @@ TEST_CASE("Measure loop: memory is the device's maximum in the runs, or the allo
   CHECK(by_hook.memory_of == "allocator");
 }
 
+TEST_CASE("Measure loop: reports the device whose MIG slices the memory is compared with") {
+  Machine machine;
+  nvmlDevice_st& gpu = machine.nvml.add_gpu("NVIDIA H200");
+  gpu.memory_total = 143'771ULL << 20U;
+  gpu.memory_used = 20'000'000'000;
+  machine.begin();
+  const auto function = [&] { machine.pass(0.25); };
+  CHECK(machine.measure(function, runs_of(20)).mig_device == "H200-141GB");
+  MeasureOptions options = runs_of(20);
+  options.peak_bytes = [] { return std::uint64_t{1'000'000'000}; };
+  CHECK(machine.measure(function, options).mig_device == "H200-141GB");
+}
+
+TEST_CASE("Measure loop: two kinds of devices have no common MIG slices, but each one's memory has") {
+  Machine machine;
+  machine.nvml.add_gpu().memory_used = 1'000'000'000;
+  machine.nvml.add_gpu("NVIDIA A100-SXM4-40GB").memory_total = 40ULL << 30U;
+  machine.nvml.gpu(1).memory_used = 2'000'000'000;
+  machine.begin();
+  const auto function = [&] { machine.pass(0.25); };
+  CHECK(machine.measure(function, runs_of(20)).mig_device == "A100-40GB");
+  MeasureOptions options = runs_of(20);
+  options.peak_bytes = [] { return std::uint64_t{1'000'000'000}; };
+  CHECK(machine.measure(function, options).mig_device.empty());
+}
+
+TEST_CASE("Measure loop: without a device, and on a MIG slice, no MIG device is known") {
+  Machine machine;
+  machine.begin();
+  CHECK(machine.measure([&] { machine.pass(0.25); }, runs_of(20)).mig_device.empty());
+  Machine cut;
+  cut.nvml.add_slice(cut.nvml.add_gpu());
+  cut.begin();
+  const Measurement found = cut.measure([&] { cut.pass(0.25); }, runs_of(20));
+  CHECK(found.memory_bytes == 1LL << 30);
+  CHECK(found.mig_device.empty());
+}
+
 TEST_CASE("Measure loop: runs too short for sampling give no energy, but the number of runs needed") {
   Machine machine;
   machine.nvml.add_gpu();

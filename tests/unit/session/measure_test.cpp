@@ -28,6 +28,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/stat.h>
@@ -163,6 +164,17 @@ TEST_CASE("Measure: invalid options are an error that names the remedy") {
                  {"time_limit", "90000", "86400"}));
   CHECK(mentions(refused([](auto& options) { options.items = 0; }), {"items", "0", "1"}));
   CHECK(mentions(refusal_of([&] { takt::measure(session, "", [] {}); }), {"name"}));
+  const auto with = [&refused](const takt::MeasuredFeatures& features) {
+    return refused([&](auto& options) { options.features = features; });
+  };
+  for (const std::string& name : {std::string(), std::string("image size"), std::string("a=b"), std::string("a,b"),
+                                  std::string("\x1b[2J"), std::string(61, 'x')}) {
+    CHECK(mentions(with({{"batch", 8}, {name, 1}}), {"MeasureOptions::features", "1 to 60", "letters"}));
+    CHECK_FALSE(contains(with({{name, 1}}), "\x1b"));
+  }
+  CHECK(mentions(with({{"batch", 8}, {"size", 1}, {"batch", 8}}), {"features", "\"batch\"", "once"}));
+  CHECK(mentions(with({{"batch", std::nan("")}}), {"features", "\"batch\"", "finite"}));
+  CHECK(mentions(with(takt::MeasuredFeatures(33, {"batch", 8})), {"features", "33", "32"}));
   CHECK(session.snapshot().measurements.empty());
 }
 
@@ -247,6 +259,57 @@ TEST_CASE("Measure: results.csv has one line per measurement, which predict-chec
   const auto check = takt::detail::check_predictions(predicted, measured);
   REQUIRE(check.costs[1].models.size() == 1);
   CHECK(check.costs[1].error.mape == Approx(1.0));
+}
+
+TEST_CASE("Measure: features are in the result, and in columns at the end of results.csv") {
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  const auto measure = [&](const char* name, takt::MeasuredFeatures features) {
+    MeasureOptions options = few(1, 0);
+    options.features = std::move(features);
+    return takt::measure(
+        session, name, [] {}, options);
+  };
+  CHECK(measure("a", {{"batch", 8}, {"size", 0.1}}).features == takt::MeasuredFeatures{{"batch", 8}, {"size", 0.1}});
+  measure("b", {});
+  measure("c", {{"flops", 4.1e9}, {"batch", -1}, {std::string(60, 'x'), 0}});
+  const std::string csv = takt_test::read_text(session.run().directory + "/results.csv");
+  const takt::detail::CsvTable table(csv, "results.csv");
+  const std::string head = csv.substr(0, csv.find('\n'));
+  CHECK(head.substr(head.find(",feature.")) ==
+        ",feature.batch,feature.size,feature.flops,feature." + std::string(60, 'x'));
+  const auto cell = [&](std::size_t row, const char* name) { return table.text(row, table.column(name)); };
+  CHECK(cell(0, "feature.batch") == "8");
+  CHECK(cell(0, "feature.size") == "0.1");
+  CHECK(cell(0, "feature.flops").empty());
+  CHECK(cell(1, "feature.batch").empty());
+  CHECK(cell(2, "feature.batch") == "-1");
+  CHECK(std::stod(cell(2, "feature.flops")) == 4.1e9);
+  const auto document = nlohmann::json::parse(takt_test::read_text(session.run().directory + "/results.json"));
+  CHECK(document["measurements"][0]["features"][1] == nlohmann::json({{"name", "size"}, {"value", 0.1}}));
+  CHECK(document["measurements"][1]["features"].empty());
+  const std::string text =
+      takt::detail::format_measurements(session.run(), "rank 0 of 1", session.snapshot().measurements, 160, false);
+  CHECK(line_mentions(text, {"a", "batch 8", "size 0.1"}));
+}
+
+TEST_CASE("Measure: results.csv has 200 columns of features, results.json has all features, and one line says so") {
+  const support::CaughtErrors errors;
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  for (int each = 0; each < 8; ++each) {
+    MeasureOptions options = few(1, 0);
+    for (int at = 0; at < 30; ++at) { options.features.emplace_back("f" + std::to_string(30 * each + at), at); }
+    takt::measure(
+        session, "net " + std::to_string(each), [] {}, options);
+    CHECK(contains(errors.text(), "results.json") == (each > 5));
+  }
+  const std::string csv = takt_test::read_text(session.run().directory + "/results.csv");
+  const takt::detail::CsvTable table(csv, "results.csv");
+  CHECK(table.column("feature.f199") != takt::detail::CsvTable::kNoColumn);
+  CHECK(table.column("feature.f200") == takt::detail::CsvTable::kNoColumn);
+  CHECK(contains(takt_test::read_text(session.run().directory + "/results.json"), "\"f239\""));
+  CHECK(takt::detail::read_model_costs(csv, "results.csv").size() == 8);
 }
 
 TEST_CASE("Measure: each name is listed once in results.csv, with blanks at its ends") {
@@ -399,6 +462,7 @@ TEST_CASE("Measure: the golden text of measurements has each kind of line") {
   Measurement whole;
   whole.name = "net b16";
   whole.items = 16;
+  whole.features = {{"batch", 16}, {"flops", 4.1e9}};
   whole.first_ns = 90'000'000;
   whole.host.n = 100;
   whole.host.mean_ns = 10.4e6;
@@ -412,6 +476,7 @@ TEST_CASE("Measure: the golden text of measurements has each kind of line") {
   whole.stream = whole.host;
   whole.memory_bytes = 3'200'000'000;
   whole.memory_of = "allocator";
+  whole.mig_device = "A100-40GB";
   whole.joules = 2;
   whole.error_joules = 0.1;
   whole.energy_of = "cuda 0";
@@ -427,6 +492,8 @@ TEST_CASE("Measure: the golden text of measurements has each kind of line") {
   Measurement other = whole;
   other.name = "net b32";
   other.memory_of = "cuda 0";
+  other.features.clear();
+  other.memory_bytes = 40'000'000'000;
   other.joules.reset();
   other.no_energy = "nothing was sampled";
   other.host.has_interval = false;
