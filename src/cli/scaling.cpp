@@ -407,10 +407,11 @@ double lengthening_of(const ScalingLine& line) {
 /// \param of the trial, such as "FULL of "; empty for steps.
 void add_overheads(const std::string& of, const ScalingLine& line, std::vector<std::string>& lines) {
   if (line.without_loader) {
-    lines.push_back(detail::format("{}{} rank{}: data stall {} of the rate; without the loader {} samples/s ({})", of,
-                                   line.run.ranks, detail::plural(line.run.ranks), percent(stall_of(line)),
-                                   detail::human_rate(line.without_loader->items_per_s),
-                                   run_label(line.without_loader->id)));
+    const double stall = stall_of(line);
+    const std::string what = stall > 0 ? "data stall " + percent(stall) + " of the rate" : "no data stall seen";
+    lines.push_back(detail::format(
+        "{}{} rank{}: {}; without the loader {} samples/s ({})", of, line.run.ranks, detail::plural(line.run.ranks),
+        what, detail::human_rate(line.without_loader->items_per_s), run_label(line.without_loader->id)));
   }
   if (line.without_communication) {
     lines.push_back(detail::format(
