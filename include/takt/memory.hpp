@@ -30,13 +30,10 @@ TAKT_EXPORT void end_memory(std::uint32_t number) noexcept;
 ///     { takt::MemoryScope s(takt::Forward);  net.forward(); }
 ///
 /// Reads /proc/self/statm before and after the region, outside of its time: some microseconds each, with system calls
-/// and a lock. Never throws. Any thread.
+/// and a lock. For a span on a stream, put a Scope with the stream inside. Never throws. Any thread.
 class [[nodiscard]] MemoryScope {
  public:
   [[nodiscard]] explicit MemoryScope(const Key& key) noexcept : number_(detail::begin_memory(key)), scope_(key) {}
-  /// Also times the span on a stream, as Scope does.
-  [[nodiscard]] MemoryScope(const Key& key, detail::StreamArgument stream) noexcept
-      : number_(detail::begin_memory(key)), scope_(key, stream) {}
   ~MemoryScope() noexcept {
     scope_.end();
     detail::end_memory(number_);
@@ -70,8 +67,6 @@ TAKT_BEGIN_OFF_NAMESPACE
 class [[nodiscard]] MemoryScope {
  public:
   [[nodiscard]] explicit MemoryScope(const Key&) noexcept {}
-  template <class S>
-  [[nodiscard]] MemoryScope(const Key&, const S&) noexcept {}
   ~MemoryScope() noexcept {}
   MemoryScope(const MemoryScope&) = delete;
   MemoryScope& operator=(const MemoryScope&) = delete;
