@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) accepts. Each has its own export set, so that requesting `headers`
 # looks up nothing else. A component follows those that it needs.
-set(TAKT_COMPONENTS headers takt cuda hip models mpi roctx tensorboard torch wandb)
+set(TAKT_COMPONENTS headers takt cuda hip models mpi prometheus roctx tensorboard torch wandb)
 foreach(optional mlflow nvtx)
   string(TOUPPER ${optional} part)
   if(TAKT_HAS_${part})
@@ -44,6 +44,7 @@ install(
   PATTERN "*.hpp" ${without})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/tsan.supp DESTINATION ${CMAKE_INSTALL_DATADIR}/takt)
+install(FILES ${PROJECT_SOURCE_DIR}/exporters/grafana/jobs.json DESTINATION ${CMAKE_INSTALL_DATADIR}/takt/grafana)
 
 configure_package_config_file(cmake/takt-config.cmake.in ${PROJECT_BINARY_DIR}/takt-config.cmake
                               INSTALL_DESTINATION ${package_dir})

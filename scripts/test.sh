@@ -9,7 +9,7 @@
 #             commit before HEAD) and of code that uses it; whole programs (tests/integration) only if recording code
 #             has changed.
 # --full:     the tests that a change must pass: also the main ways to use the package, a short test with each real
-#             component (MLflow, W&B, TensorBoard, Open MPI, a browser), AddressSanitizer, UndefinedBehaviorSanitizer,
+#             component (MLflow, W&B, TensorBoard, Prometheus, MPI, a browser), AddressSanitizer, UndefinedBehaviorSanitizer,
 #             ThreadSanitizer, clang++ on sources and headers, clang-format, clang-tidy on changed files, and the
 #             linter shellcheck.
 # --nightly:  everything, or these parts of it:

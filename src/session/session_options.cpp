@@ -120,7 +120,9 @@ std::vector<std::string_view> known_names() {
   std::vector<std::string_view> names = process_variable_names();
   for (const auto& variable : kSessionVariables) { names.emplace_back(variable.name); }
   for (const std::string_view name : trial_variable_names()) { names.push_back(name); }
-  for (const char* name : {"TAKT_CONNECT_MS", "TAKT_TENSORBOARD_DIR"}) { names.emplace_back(name); }  // for exporters
+  for (const char* name : {"TAKT_CONNECT_MS", "TAKT_PROMETHEUS_DIR", "TAKT_TENSORBOARD_DIR"}) {  // for exporters
+    names.emplace_back(name);
+  }
   std::sort(names.begin(), names.end());
   return names;
 }

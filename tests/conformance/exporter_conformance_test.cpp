@@ -6,6 +6,7 @@
 #include <takt/exporters/csv.hpp>
 #include <takt/exporters/json.hpp>
 #include <takt/exporters/memory.hpp>
+#include <takt/exporters/prometheus.hpp>
 #include <takt/exporters/tensorboard.hpp>
 #include <takt/exporters/trace.hpp>
 #include <takt/exporters/wandb.hpp>
@@ -105,6 +106,16 @@ struct ConsoleDriver : DiskDriver {
     if (stream_ != nullptr) { std::fclose(stream_); }
   }
   std::FILE* stream_ = nullptr;
+};
+
+struct PrometheusDriver : DiskDriver {
+  std::unique_ptr<Exporter> exporter() {
+    takt::PrometheusOptions options;
+    options.directory = new_place();
+    return std::make_unique<takt::PrometheusExporter>(options);
+  }
+  static bool can_tell() { return false; }
+  static Steps steps() { return {}; }
 };
 
 struct TensorboardDriver : DiskDriver {
@@ -292,7 +303,8 @@ std::string found(Fault error) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("exporter conformance: Takt's file exporters and in-memory exporters conform", "[timed]", CsvDriver,
-                   JsonDriver, TraceDriver, ConsoleDriver, TensorboardDriver, WandbDriver, MemoryDriver) {
+                   JsonDriver, TraceDriver, ConsoleDriver, PrometheusDriver, TensorboardDriver, WandbDriver,
+                   MemoryDriver) {
   check_that_it_conforms<TestType>();
 }
 

@@ -19,6 +19,7 @@ ROOMS = {
     "trackers": {"base", "journal"},
     "mlflow": {"base", "journal", "report", "trackers"},
     "wandb": {"base", "journal", "report", "trackers"},
+    "prometheus": {"base", "trackers"},
     "tensorboard": {"base", "journal", "report", "trackers"},
     "profilers": {"base"},
     "cli": {"base", "journal", "findings", "ranks", "measure", "report", "page", "trackers", "mlflow", "wandb", "tensorboard"},
