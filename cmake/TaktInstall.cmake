@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) accepts. Each has its own export set, so that requesting `headers`
 # looks up nothing else. A component follows those that it needs.
-set(TAKT_COMPONENTS headers takt cuda hip models mpi prometheus roctx tensorboard torch wandb)
+set(TAKT_COMPONENTS headers takt cuda hip models mpi mpi_c prometheus roctx tensorboard torch wandb)
 foreach(optional mlflow nvtx)
   string(TOUPPER ${optional} part)
   if(TAKT_HAS_${part})
@@ -42,12 +42,16 @@ install(
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING
   PATTERN "*.hpp" ${without})
+install(FILES include/takt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES bindings/takt.f90 bindings/takt_mpi.cpp DESTINATION ${CMAKE_INSTALL_DATADIR}/takt)
+install(FILES cmake/TaktFortran.cmake DESTINATION ${package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/tsan.supp DESTINATION ${CMAKE_INSTALL_DATADIR}/takt)
 install(FILES ${PROJECT_SOURCE_DIR}/exporters/grafana/jobs.json DESTINATION ${CMAKE_INSTALL_DATADIR}/takt/grafana)
 
+set(TAKT_FORTRAN_SOURCE ${CMAKE_INSTALL_DATADIR}/takt/takt.f90)
 configure_package_config_file(cmake/takt-config.cmake.in ${PROJECT_BINARY_DIR}/takt-config.cmake
-                              INSTALL_DESTINATION ${package_dir})
+                              INSTALL_DESTINATION ${package_dir} PATH_VARS TAKT_FORTRAN_SOURCE)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/takt-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/takt-config.cmake ${PROJECT_BINARY_DIR}/takt-config-version.cmake
         DESTINATION ${package_dir})
@@ -57,7 +61,7 @@ install(FILES ${PROJECT_BINARY_DIR}/takt-config.cmake ${PROJECT_BINARY_DIR}/takt
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH TAKT_PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" TAKT_PC_PREFIX "${TAKT_PC_PREFIX}")
-foreach(dir LIBDIR INCLUDEDIR)
+foreach(dir LIBDIR INCLUDEDIR DATADIR)
   set(TAKT_PC_${dir} ${CMAKE_INSTALL_${dir}})
   if(NOT IS_ABSOLUTE "${TAKT_PC_${dir}}")
     set(TAKT_PC_${dir} "\${prefix}/${TAKT_PC_${dir}}")
@@ -73,11 +77,8 @@ if(NOT BUILD_SHARED_LIBS)
   set(TAKT_PC_LIBS " ${TAKT_PC_NEEDS}")
   set(TAKT_PC_LIBS_PRIVATE)
 endif()
-# A C or Fortran compiler that links does not add the C++ libraries.
-foreach(library IN ITEMS stdc++ c++ m)
-  if(library IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
-    string(STRIP "${TAKT_PC_LIBS_PRIVATE} -l${library}" TAKT_PC_LIBS_PRIVATE)
-  endif()
+foreach(library IN LISTS TAKT_CXX_LIBRARIES)
+  string(STRIP "${TAKT_PC_LIBS_PRIVATE} -l${library}" TAKT_PC_LIBS_PRIVATE)
 endforeach()
 set(TAKT_PC_MODE ${TAKT_LIBRARY_MODE})
 list(TRANSFORM TAKT_PC_MODE PREPEND " -D")

@@ -16,7 +16,7 @@ if command -v dpkg >/dev/null; then TEST_PACKAGES+=(dpkg-dev:dpkg-shlibdeps); fi
 # shellcheck disable=SC2034
 MPI_PACKAGES=(libopenmpi-dev:mpicxx.openmpi openmpi-bin:mpirun.openmpi)
 # shellcheck disable=SC2034
-FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck "${MPI_PACKAGES[@]}"
+FULL_PACKAGES=(gfortran:gfortran clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck "${MPI_PACKAGES[@]}"
   valgrind:valgrind libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
 # Some distributions lack these, or have other versions.
 # shellcheck disable=SC2034

@@ -196,7 +196,7 @@ TAKT_END_OFF_NAMESPACE
       static constexpr auto takt_name = ::takt::detail::literal_name(TAKT_TEXT(__VA_ARGS__));       \
       static_assert(decltype(takt_used)::kValue && takt_name.is_literal,                            \
                     "TAKT_SCOPE takes a takt::Key, or a name that is one literal without escapes"); \
-      static constexpr ::takt::Key takt_key(takt_name.text);                                        \
-      return takt_key;                                                                              \
+      static constexpr ::takt::Key takt_its_key(takt_name.text);                                    \
+      return takt_its_key;                                                                          \
     }) = __VA_ARGS__                                                                                \
   }

@@ -24,6 +24,8 @@ class KeyTable {
   KeyIndex resolve(const Key& key) noexcept;
   /// Returns the key for a name made at run time, see takt::key().
   const Key& intern(std::string_view name, Kind kind) noexcept;
+  /// Returns the number of the key whose name has this hash, kNoKey if there is none yet.
+  KeyIndex find(std::uint64_t hash) const noexcept;
 
   const char* name(KeyIndex index) const noexcept { return entry(index).name(); }
   Kind kind(KeyIndex index) const noexcept { return entry(index).kind(); }
@@ -39,7 +41,6 @@ class KeyTable {
  private:
   static constexpr std::uint32_t kSlots = 8192;  // open addressing by hash, at most half full
 
-  KeyIndex find(std::uint64_t hash) const noexcept;
   KeyIndex named(std::string_view name, std::uint64_t hash, Kind kind) noexcept;
   KeyIndex add(std::string_view name, std::uint64_t hash, Kind kind) noexcept;
   KeyIndex insert(std::string_view name, std::uint64_t hash, Kind kind) noexcept;

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "session/session_options.hpp"
+
 #include "base/environment.hpp"
 #include "base/report_error.hpp"
 #include "base/text.hpp"
@@ -170,6 +172,20 @@ void report_unknown_variables() {
 }
 
 }  // namespace
+
+std::string set_option(SessionOptions& options, std::string_view name, std::string_view value) {
+  std::vector<std::string_view> known;
+  for (const EnvironmentVariable<SessionOptions>& variable : kSessionVariables) {
+    known.emplace_back(variable.name);
+    if (name != variable.name) { continue; }
+    if (variable.set(value, options)) { return {}; }
+    return std::string(name).append("=").append(value).append(" is not ").append(expected_by(variable, value));
+  }
+  std::string line = std::string(name).append(" is no option");
+  const std::string_view near = nearest(name, known.data(), known.size());
+  return near.empty() ? line : line.append(" (did you mean ").append(near).append("?)");
+}
+
 }  // namespace detail
 
 SessionOptions SessionOptions::from_env() {

@@ -24,6 +24,8 @@ int main(int argc, char** argv) {
   rounds.print();
   std::printf("%-44s %39.2f\n", "two threads at once, beside one",
               rounds.ratio("scope: hot, two threads at once") / rounds.ratio("scope: hot"));
+  std::printf("%-44s %39.2f\n", "takt_begin() and takt_end() of C, beside a Scope",
+              rounds.ratio("C: takt_begin(), takt_end()") / rounds.ratio("scope: hot"));
   takt_bench::print_rows(quick);
   takt_bench::print_cold(quick);
   takt_bench::print_memory(quick);

@@ -7,6 +7,8 @@
 #include <takt/memory.hpp>
 #include <takt/takt.hpp>
 
+#include <takt.h>
+
 #include <chrono>
 
 namespace takt_bench {
@@ -116,6 +118,21 @@ void add_scopes(Rounds& rounds) {
       s.lap(takt::Forward);
       barrier();
     }
+  });
+  add("C: takt_begin(), takt_end()", 200'000, [](std::uint64_t n) {
+    const takt_key* const forward = takt_get_key("Forward", TAKT_ANY);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      TAKT_REGION(forward) { barrier(); }
+    }
+  });
+  add("C: takt_lap()", 200'000, [](std::uint64_t n) {
+    const takt_key* const forward = takt_get_key("Forward", TAKT_ANY);
+    takt_region region = takt_begin(forward);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      takt_lap(&region, forward);
+      barrier();
+    }
+    takt_end(&region);
   });
   add("scope: every(16)", 200'000, [](std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) {

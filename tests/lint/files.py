@@ -12,7 +12,7 @@ TEST_CASE = re.compile(r'\bTEST_CASE(?:_METHOD)?\((?:\s*[\w:<>]+,)?\s*((?:"(?:[^
 
 
 def licence_problems():
-    for path, text in tree.files((*tree.CODE, *tree.DEVICE, *tree.PAGES, ".py", ".sh", ".cmake", ".txt")):
+    for path, text in tree.files((*tree.CODE, *tree.DEVICE, *tree.PAGES, ".py", ".sh", ".cmake", ".txt", ".h", ".c", ".f90")):
         if path.endswith(".txt") and not path.endswith("CMakeLists.txt"):
             continue
         head = text.splitlines()[:4]
@@ -46,7 +46,7 @@ def name_problems():
 def list_problems():
     """Reports files that no list contains. Sources and tests are listed by hand, so a missing file would silently not
     be built."""
-    for path, _ in tree.files((".cpp", *tree.DEVICE), ("src", "backends", "exporters", "examples", "tests")):
+    for path, _ in tree.files((".cpp", ".c", ".f90", *tree.DEVICE), ("src", "backends", "exporters", "examples", "tests")):
         full = tree.root() / path
         listing = next(parent / "CMakeLists.txt" for parent in full.parents if (parent / "CMakeLists.txt").is_file())
         if not re.search(rf"\b{re.escape(full.stem)}\b", listing.read_text(encoding="utf-8")):

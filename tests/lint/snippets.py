@@ -3,8 +3,8 @@
 """Checks that the documentation matches the repository. In every .md file:
 
 * a ```cpp block follows `<!-- snippet: examples/01_digits.cpp training-loop -->` and equals the part of that file
-  between `// [snippet: training-loop]` and `// [end]`, or it follows `<!-- not compiled: reason -->`; a ```cmake block
-  may do the same, with `#` for `//`;
+  between `// [snippet: training-loop]` and `// [end]`, or it follows `<!-- not compiled: reason -->`; a ```cmake,
+  ```c or ```fortran block may do the same, with its own comments;
 * a relative link leads to a file, and its #anchor to a heading there;
 * a script that a ```sh block names exists.
 
@@ -18,8 +18,8 @@ import tree
 
 SNIPPET = re.compile(r"^<!-- snippet: (\S+) (\S+) -->$")
 NOT_COMPILED = re.compile(r"^<!-- not compiled: \S.* -->$")
-BEGIN = re.compile(r"^\s*(?://|#) \[snippet: (\S+)\]$")
-END = re.compile(r"^\s*(?://|#) \[end\]$")
+BEGIN = re.compile(r"^\s*(?://|#|!|/\*) \[snippet: (\S+)\](?: \*/)?$")
+END = re.compile(r"^\s*(?://|#|!|/\*) \[end\](?: \*/)?$")
 FENCE = re.compile(r"^\s*(`{3,})\s*(\S*)")
 LINK = re.compile(r"(?<!\\)\]\(<?([^()\s>]+)>?\)|^\[[^\]]+\]:\s+(\S+)|\bsrc(?:set)?=\"([^\"]+)\"")
 SCRIPT = re.compile(r"(?<![\w./$~-])(?:\./)?((?:[\w-]+/)*[\w-]+\.(?:sh|py))\b")
@@ -112,7 +112,7 @@ def code_problems(page, snippets, update):
     changed = False
     for language, first, last in reversed(page.blocks):
         marker = page.lines[first - 1] if first else ""
-        if language not in ("cpp", "c++") and not (language == "cmake" and SNIPPET.match(marker)):
+        if language not in ("cpp", "c++") and not (language in ("cmake", "c", "fortran") and SNIPPET.match(marker)):
             continue
         where = f"{page.path}:{first + 1}"
         if NOT_COMPILED.match(marker):

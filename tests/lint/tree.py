@@ -5,7 +5,7 @@
 import pathlib
 import sys
 
-DIRS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts")
+DIRS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts", "bindings")
 CODE = (".hpp", ".cpp")
 DEVICE = (".cu", ".hip")
 PAGES = (".js", ".css", ".html")

@@ -135,7 +135,7 @@ inline constexpr Region kRegionFlags = 7;
 
 /// Returns the start event at `region`'s address, 0 for none; not for excluded regions. Arenas are never freed, so any
 /// region is valid. Any thread.
-inline Event event_at(Region region) noexcept {
+TAKT_ALWAYS_INLINE Event event_at(Region region) noexcept {
   return region == 0 ? 0 : __atomic_load_n(reinterpret_cast<const Event*>(region & ~kRegionFlags), __ATOMIC_RELAXED);
 }
 
