@@ -408,8 +408,8 @@ void describe_diff(CLI::App& app, Call& call) {
 }
 
 void describe_predict(CLI::App& app, Call& call) {
-  CLI::App* const predict = app.add_subcommand(
-      "predict", "Predict costs of a model between two measured sizes, such as batch sizes");
+  CLI::App* const predict =
+      app.add_subcommand("predict", "Predict costs of a model between two measured sizes, such as batch sizes");
   predict->footer("Exit status: 0 success, 1 no prediction, or something is unreadable, 2 wrong usage.");
   PredictOptions& options = call.predicted;
   predict->add_option("RUN", options.run, kRuns)->type_name("RUN");

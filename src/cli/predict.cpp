@@ -317,7 +317,7 @@ std::optional<detail::MigFit> mig_fit_of(const Prediction& prediction) {
 
 void add_basis(const Prediction& prediction, PredictionLines& lines) {
   const std::string name = detail::printable(prediction.name);
-  const auto& [feature, size] = prediction.at.front();
+  const std::string& feature = prediction.at.front().first;
   const auto measured = [&feature](const Measurement& of) {
     return detail::format("{} ({} {})", detail::printable(of.name), feature,
                           value_of_feature(of.features, feature).value_or(0));

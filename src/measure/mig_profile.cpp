@@ -24,6 +24,7 @@ constexpr const char* kH200 =
 std::vector<MigDevice> known_devices() {
   constexpr const char* kSources[] = {kDippm, kA100, kH100, kH200};
   std::vector<MigDevice> devices;
+  devices.reserve(kMigTables.size());
   for (const MigTable& each : kMigTables) {
     devices.push_back({each.name, {each.slices.begin(), each.slices.end()}, kSources[devices.size()]});
   }

@@ -95,6 +95,7 @@ double factor_of_trials(const std::vector<OneTrial>& trials) {
       std::all_of(trials.begin(), trials.end(), [](const OneTrial& each) { return each.items != 0; });
   if (trials.size() < kMinTrials || !all_have_items) { return 0; }
   std::vector<WindowShare> shares;
+  shares.reserve(trials.size());
   for (const OneTrial& each : trials) {
     shares.push_back({static_cast<double>(each.items), static_cast<double>(each.ns)});
   }

@@ -11,6 +11,7 @@
 #include "base/format.hpp"
 #include "base/report_error.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "process/diversion.hpp"
 #include "process/process.hpp"
 #include "session/c_error.hpp"
@@ -47,13 +48,10 @@ struct LastErrors {
   bool usable;
 };
 
-LastErrors& last_errors() noexcept {
-  static LastErrors errors;
-  return errors;
-}
+LastErrors make_last_errors() noexcept { return {}; }
 
 void keep_error(std::string_view line) noexcept {
-  const LastErrors& errors = last_errors();
+  const LastErrors& errors = made_once<make_last_errors>();
   constexpr std::size_t kLongest = 511;
   char* text = errors.usable ? static_cast<char*>(pthread_getspecific(errors.key)) : nullptr;
   if (text == nullptr && errors.usable) {
@@ -280,7 +278,7 @@ char* takt_snapshot_json(void) {
 void takt_free(void* text) { std::free(text); }
 
 const char* takt_last_error(void) {
-  const LastErrors& errors = last_errors();
+  const LastErrors& errors = made_once<make_last_errors>();
   const void* const text = errors.usable ? pthread_getspecific(errors.key) : nullptr;
   return text == nullptr ? "" : static_cast<const char*>(text);
 }
