@@ -9,6 +9,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <vector>
 
 using std::chrono::milliseconds;
 using takt::Snapshot;
@@ -19,7 +20,7 @@ constexpr std::uint64_t kMsOfThread = 1'000'000;
 constexpr takt::Key Work{"work of a pool"};
 constexpr takt::Key Inner{"inner"};
 
-void work(const char* name, std::initializer_list<int> ms) {
+void work(const char* name, const std::vector<int>& ms) {
   takt::name_thread(name);
   for (const int each : ms) { takt::record(Work, milliseconds(each)); }
 }
@@ -33,7 +34,7 @@ TEST_CASE(
   std::promise<void> recorded[2];
   std::promise<void> go_on;
   const std::shared_future<void> read = go_on.get_future().share();
-  const auto run = [&](int number, const char* name, std::initializer_list<int> ms) {
+  const auto run = [&](int number, const char* name, const std::vector<int>& ms) {
     return std::thread([&recorded, read, number, name, ms] {
       work(name, ms);
       recorded[number].set_value();
