@@ -28,7 +28,7 @@ class Same(rig.Case):
         """Returns the tree and the steps of a run."""
         self.setUp()
         rig.PROGRAM = program
-        ended = self.run_program()
+        ended = self.run_program(TAKT_EXIT_MS=60_000)
         self.assertEqual(ended.err, "")
         rows = [(each["step"], each["batch_path"], each["thread"], each["items"], each["warmup"], each["path"], each["calls"])
                 for each in self.steps()]
@@ -48,7 +48,8 @@ class Same(rig.Case):
 class Misuse(rig.Case):
     def misuse(self, what):
         rig.PROGRAM = PROGRAMS["misuse"]
-        return self.run_program(what, TAKT_TABLE=0, timeout=60 * rig.SLACK).err.splitlines()
+        # Folding and writing a million names takes longer than the default under a sanitizer.
+        return self.run_program(what, TAKT_TABLE=0, TAKT_EXIT_MS=60_000, timeout=60 * rig.SLACK).err.splitlines()
 
     def lost(self, what):
         return {each["where"]: each["count"] for each in self.summary()["losses"] if each["what"] == what}
