@@ -35,19 +35,19 @@ constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr std::size_t kLongestUnknown = 64;
 constexpr std::size_t kMaxUnknownShown = 8;
 
-template <auto Member, std::int64_t Low, std::int64_t High, std::int64_t Unit>
-constexpr EnvironmentVariable<SessionOptions> number_variable(const char* name, const char* noun) {
+template <auto Member, std::int64_t Low, std::int64_t High, std::int64_t Unit, class Options = SessionOptions>
+constexpr EnvironmentVariable<Options> number_variable(const char* name, const char* noun) {
   return {name,
           noun,
           Low,
           High,
-          [](std::string_view value, SessionOptions& options) {
+          [](std::string_view value, Options& options) {
             std::int64_t parsed = 0;
             if (!parse_number(value, Low, High, parsed)) { return false; }
             options.*Member = static_cast<std::decay_t<decltype(options.*Member)>>(parsed * Unit);
             return true;
           },
-          [](const SessionOptions& options) {
+          [](const Options& options) {
             const auto& now = options.*Member;
             using Value = std::decay_t<decltype(now)>;
             if constexpr (std::is_same_v<Value, std::optional<int>>) {
@@ -225,21 +225,6 @@ bool set_trials(std::string_view value, TrialOptions& options) {
 
 std::string get_trials(const TrialOptions& options) { return options.any() ? "as set by the program" : "no trials"; }
 
-template <int TrialOptions::*Member, std::int64_t Low, std::int64_t High>
-constexpr EnvironmentVariable<TrialOptions> trial_number(const char* name, const char* noun) {
-  return {name,
-          noun,
-          Low,
-          High,
-          [](std::string_view value, TrialOptions& options) {
-            std::int64_t parsed = 0;
-            if (!parse_number(value, Low, High, parsed)) { return false; }
-            options.*Member = static_cast<int>(parsed);
-            return true;
-          },
-          [](const TrialOptions& options) { return std::to_string(options.*Member); }};
-}
-
 bool set_time_limit(std::string_view value, TrialOptions& options) {
   std::int64_t seconds = 0;
   if (!parse_number(value, 0, kMaxTrialSeconds, seconds)) { return false; }
@@ -249,15 +234,16 @@ bool set_time_limit(std::string_view value, TrialOptions& options) {
 
 constexpr EnvironmentVariable<TrialOptions> kTrialVariables[] = {
     {"TAKT_TRIALS", "a comma-separated list of io, synthetic and full, or all", 1, 0, set_trials, get_trials},
-    trial_number<&TrialOptions::trials, 1, kMaxTrials>("TAKT_TRIALS_COUNT", "a number of trials"),
+    number_variable<&TrialOptions::trials, 1, kMaxTrials, 1, TrialOptions>("TAKT_TRIALS_COUNT", "a number of trials"),
     flag_variable<TrialOptions, &TrialOptions::go_on>("TAKT_TRIALS_GO_ON"),
-    trial_number<&TrialOptions::progress_steps, 0, kMaxTrialSteps>("TAKT_TRIALS_PROGRESS", "a number of steps"),
+    number_variable<&TrialOptions::progress_steps, 0, kMaxTrialSteps, 1, TrialOptions>("TAKT_TRIALS_PROGRESS",
+                                                                                       "a number of steps"),
     {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMaxTrialSeconds, set_time_limit,
      [](const TrialOptions& options) {
        return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options.time_limit).count());
      }},
-    trial_number<&TrialOptions::steps, 1, kMaxTrialSteps>("TAKT_TRIALS_STEPS", "a number of steps"),
-    trial_number<&TrialOptions::warmup, 0, kMaxTrials>("TAKT_TRIALS_WARMUP", "a number of trials"),
+    number_variable<&TrialOptions::steps, 1, kMaxTrialSteps, 1, TrialOptions>("TAKT_TRIALS_STEPS", "a number of steps"),
+    number_variable<&TrialOptions::warmup, 0, kMaxTrials, 1, TrialOptions>("TAKT_TRIALS_WARMUP", "a number of trials"),
 };
 
 }  // namespace
