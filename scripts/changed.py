@@ -18,7 +18,7 @@ ALL = "."
 # Everything depends on these: they record, or run in the program's process.
 CORE = {"base", "record", "collect", "process", "journal", "session"}
 # Neither compiled nor run by tests with labels other than `lint`.
-TEXTS = re.compile(r"docs/|[^/]*\.md$|LICENSE$|\.git|\.clang-format$|\.clang-tidy$")
+TEXTS = re.compile(r"(?:docs|packaging)/|[^/]*\.md$|LICENSE$|\.git|\.clang-format$|\.clang-tidy$")
 INCLUDE = re.compile(r'^#include "(\w+)/|^#include <takt/(?:exporters/)?(\w+)', re.MULTILINE)
 # Public headers whose sources are in a directory with another name.
 PUBLIC = {name: "report" for name in ("console", "json", "csv", "trace", "memory", "slack")} | {

@@ -7,7 +7,7 @@ import re
 import tree
 
 SECRET = re.compile(r"`((?:[A-Z]+_)+(?:PASSWORD|TOKEN|API_KEY|SECRET))`")
-NAMED = re.compile(r"`((?:include|src|backends|exporters|examples|tests|docs|cmake|scripts)/[\w./*-]+?)/?`")
+NAMED = re.compile(r"`((?:include|src|backends|exporters|examples|tests|docs|cmake|scripts|packaging)/[\w./*-]+?)/?`")
 
 
 def security_problems():

@@ -5,7 +5,7 @@
 import pathlib
 import sys
 
-DIRS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts", "bindings")
+DIRS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts", "bindings", "packaging")
 CODE = (".hpp", ".cpp")
 DEVICE = (".cu", ".hip")
 PAGES = (".js", ".css", ".html")

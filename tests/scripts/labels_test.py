@@ -38,7 +38,7 @@ class LabelsTest(unittest.TestCase):
             self.assertEqual(changed.labels(["docs/gpu.md", path]), changed.ALL, path)
 
     def test_a_changed_page_runs_only_lints(self):
-        self.assertEqual(changed.labels(["docs/gpu.md", "README.md"]), "^lint$")
+        self.assertEqual(changed.labels(["docs/gpu.md", "README.md", "packaging/conan/conanfile.py"]), "^lint$")
 
     def test_a_changed_test_is_run(self):
         self.assertIn("unit.csv_test", tests(changed.labels(["tests/unit/report/csv_test.cpp"])))
