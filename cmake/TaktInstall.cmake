@@ -12,6 +12,10 @@ foreach(optional mlflow nvtx)
   endif()
 endforeach()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/takt)
+set(without_link)
+if(TAKT_PYTHON)
+  set(without_link NAMELINK_SKIP)
+endif()
 
 install(TARGETS takt_headers EXPORT takt-headers-targets)
 if(TAKT_HAS_CLI)
@@ -32,7 +36,7 @@ foreach(component IN LISTS TAKT_COMPONENTS)
     install(
       TARGETS ${target} EXPORT takt-${component}-targets
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${without_link}
       RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
   install(EXPORT takt-${component}-targets NAMESPACE takt:: DESTINATION ${package_dir})
@@ -83,4 +87,6 @@ endforeach()
 set(TAKT_PC_MODE ${TAKT_LIBRARY_MODE})
 list(TRANSFORM TAKT_PC_MODE PREPEND " -D")
 configure_file(cmake/takt.pc.in ${PROJECT_BINARY_DIR}/takt.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/takt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(NOT TAKT_PYTHON)  # -ltakt needs the link
+  install(FILES ${PROJECT_BINARY_DIR}/takt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -52,6 +52,12 @@ function(takt_add_objects name)
   takt_join(${name})
 endfunction()
 
+# A Python wheel has no symbolic links, so each library in it is one file.
+set(TAKT_FILE_VERSION ${PROJECT_VERSION})
+if(TAKT_PYTHON)
+  set(TAKT_FILE_VERSION ${PROJECT_VERSION_MAJOR})
+endif()
+
 # takt_add_library(<name> OBJECTS <object library>... LIBRARIES <library>... [PRIVATE <library>...]): adds the library
 # <name> and <name>_private.
 function(takt_add_library name)
@@ -69,7 +75,7 @@ function(takt_add_library name)
     ${name}
     PROPERTIES EXPORT_NAME ${short}
                LINKER_LANGUAGE CXX
-               VERSION ${PROJECT_VERSION}
+               VERSION ${TAKT_FILE_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR})
   if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     # Threads keep a pointer into the library, so it must outlive a plug-in that loaded it.

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/git_tree.hpp"
 
+#include <takt/detail/program_file.hpp>
+
 #include "base/file.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
@@ -17,6 +20,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
+
+/// Leaked: any thread may be reading it.
+std::atomic<const std::string*> set_program{nullptr};
 
 constexpr std::size_t kMaxOfGitFile = std::size_t{64} << 20U;  // a million packed references
 
@@ -78,6 +84,15 @@ std::string git_file(const std::string& path) {
   std::string text;
   const bool read = file.look(status) && S_ISREG(status.st_mode) && read_at(file.number(), 0, kMaxOfGitFile + 1, text);
   return read && text.size() <= kMaxOfGitFile ? text : "";
+}
+
+void set_program_file(const char* path) {
+  set_program.store(new std::string(path), std::memory_order_release);  // pairs with program_file()
+}
+
+std::string program_file() {
+  const std::string* const set = set_program.load(std::memory_order_acquire);  // pairs with set_program_file()
+  return set == nullptr ? "/proc/self/exe" : *set;
 }
 
 GitTree git_tree(const std::string& path) {

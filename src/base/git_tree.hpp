@@ -23,6 +23,9 @@ struct GitTree {
 /// Any thread. Unreadable data is empty, not an error. Throws std::bad_alloc.
 TAKT_EXPORT GitTree git_tree(const std::string& path = "");
 
+/// Returns the path of the program's file: that of set_program_file(), else /proc/self/exe. Any thread.
+TAKT_EXPORT std::string program_file();
+
 /// Returns a file's content; empty if it is missing, not a regular file, or too large. Follows links, as git does. Any
 /// thread.
 TAKT_EXPORT std::string git_file(const std::string& path);

@@ -109,7 +109,10 @@ MachineInfo read_machine(bool command_line, const std::string& system) {
   if (machine.host_memory_bytes) { *machine.host_memory_bytes *= 1024; }
   read_gpus(system, machine);
   GitTree tree = git_tree();
-  if (tree.root.empty()) { tree = git_tree("/proc/self/exe"); }  // a job's working directory often has no sources
+  if (tree.root.empty()) {  // a job's working directory often has no sources
+    const std::string program = program_file();
+    if (!program.empty()) { tree = git_tree(program); }
+  }
   machine.commit = tree.commit;
   if (command_line) {
     const KernelFile file((system + "/proc/self/cmdline").c_str());

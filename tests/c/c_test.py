@@ -24,11 +24,11 @@ def tree(summary):
 
 
 class Same(rig.Case):
-    def report(self, program):
+    def report(self, program, *arguments):
         """Returns the tree and the steps of a run."""
         self.setUp()
         rig.PROGRAM = program
-        ended = self.run_program(TAKT_EXIT_MS=60_000)
+        ended = self.run_program(*arguments, TAKT_EXIT_MS=60_000)
         self.assertEqual(ended.err, "")
         rows = [(each["step"], each["batch_path"], each["thread"], each["items"], each["warmup"], each["path"], each["calls"])
                 for each in self.steps()]

@@ -4,6 +4,7 @@
 
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/git_tree.hpp"
 #include "base/json_text.hpp"
 #include "base/secrets.hpp"
 #include "base/text.hpp"
@@ -249,9 +250,8 @@ WandbEnvironment wandb_environment(const WandbOptions& options, const std::strin
   if (options.git) {
     GitState git = git_state("", options.git_remote);
     // A job's working directory often contains no code.
-    if (git.root.empty()) {
-      git = git_state(fs::read_symlink(system + "/proc/self/exe", error).parent_path().string(), options.git_remote);
-    }
+    const std::string program = program_file();
+    if (git.root.empty() && !program.empty()) { git = git_state(system + program, options.git_remote); }
     environment.commit = valid_utf8(options.git_commit.empty() ? git.commit : options.git_commit);
     environment.remote =
         valid_utf8(options.git_remote_url.empty() ? git.remote : without_credentials(options.git_remote_url));

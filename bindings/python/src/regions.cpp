@@ -1,0 +1,438 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Regions and metrics for Python, in CPython's own interface: each call has to cost tens of nanoseconds. Everything is
+// in the stable ABI, and guarded by the interpreter's lock.
+#include "regions.hpp"
+
+#include <takt/key.hpp>
+
+#include <takt.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <pthread.h>
+
+namespace {
+
+/// Ways to start a region.
+enum class Start : std::uint8_t { plain, every, cuda, hip, span };
+
+/// A started region.
+struct Open {
+  pthread_t thread;
+  takt_region region;
+  std::int64_t begin_ns;  ///< of a span
+};
+
+/// takt.Region: what to time, and its regions that are open. These are one in nearly all programs. More are open if
+/// recursive functions, threads or coroutines share the object.
+struct Region {
+  PyObject_HEAD const takt_key* key;
+  void* stream;
+  PyObject* stream_owner;  ///< keeps the stream alive; may be nullptr
+  std::uint32_t every;
+  Start start;
+  std::uint32_t count;
+  std::uint32_t capacity;  ///< of `more`
+  Open first;
+  Open* more;  ///< from the second one on, in the order of their starts
+};
+
+PyTypeObject* region_type = nullptr;
+PyObject* names_text[3] = {};  ///< "kind", "stream", "every"
+
+Region* as_region(PyObject* object) { return reinterpret_cast<Region*>(object); }
+PyObject* as_object(Region* region) { return reinterpret_cast<PyObject*>(region); }
+bool is_region(PyObject* object) { return Py_TYPE(object) == region_type; }
+const takt::Key& key_of(const Region& region) { return *reinterpret_cast<const takt::Key*>(region.key); }
+
+std::int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+Open& at(Region& region, std::uint32_t number) { return number == 0 ? region.first : region.more[number - 1]; }
+
+/// Returns the newest open region of this thread, else the newest one; nullptr if none is open.
+Open* newest(Region& region) {
+  if (region.count <= 1) { return region.count == 0 ? nullptr : &region.first; }
+  const pthread_t here = pthread_self();
+  for (std::uint32_t number = region.count; number-- > 0;) {
+    if (pthread_equal(at(region, number).thread, here) != 0) { return &at(region, number); }
+  }
+  return &at(region, region.count - 1);
+}
+
+/// Removes an open region from the list.
+void drop(Region& region, Open* open) {
+  std::uint32_t number = open == &region.first ? 0 : static_cast<std::uint32_t>(open - region.more) + 1;
+  for (--region.count; number < region.count; ++number) { at(region, number) = at(region, number + 1); }
+}
+
+/// Returns space for one more open region, or nullptr with Python's MemoryError set.
+Open* add(Region& region) {
+  if (region.count > region.capacity) {
+    const std::uint32_t capacity = region.capacity == 0 ? 4 : 2 * region.capacity;
+    void* const more = std::realloc(region.more, capacity * sizeof(Open));
+    if (more == nullptr) {
+      PyErr_NoMemory();
+      return nullptr;
+    }
+    region.more = static_cast<Open*>(more);
+    region.capacity = capacity;
+  }
+  return &at(region, region.count++);
+}
+
+bool begin(Region& region) {
+  Open* const open = region.count == 0 ? &region.first : add(region);
+  if (open == nullptr) { return false; }
+  if (open == &region.first) { region.count = 1; }
+  open->thread = pthread_self();
+  switch (region.start) {
+    case Start::plain:
+      open->region = takt_begin(region.key);
+      break;
+    case Start::every:
+      open->region = takt_begin_every(region.key, region.every);
+      break;
+    case Start::cuda:
+      open->region = takt_begin_cuda(region.key, region.stream);
+      break;
+    case Start::hip:
+      open->region = takt_begin_hip(region.key, region.stream);
+      break;
+    case Start::span:
+      open->begin_ns = now_ns();
+      break;
+  }
+  return true;
+}
+
+void end(Region& region) {
+  Open* const open = newest(region);
+  if (open == nullptr) {
+    takt_region none = {0, 0};
+    takt_end(&none);  // reports it
+    return;
+  }
+  if (region.start == Start::span) {
+    takt_record(region.key, now_ns() - open->begin_ns);
+  } else {
+    takt_end(&open->region);
+  }
+  if (region.count == 1) {
+    region.count = 0;
+  } else {
+    drop(region, open);
+  }
+}
+
+/// Returns the key of a name or of a Region; nullptr with an error set.
+const takt_key* key_from(PyObject* given, int kind) {
+  if (is_region(given)) { return as_region(given)->key; }
+  Py_ssize_t size = 0;
+  const char* const name = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, &size) : nullptr;
+  if (name == nullptr) {
+    if (!PyErr_Occurred()) { PyErr_SetString(PyExc_TypeError, "takt: a region is named by a str or another region"); }
+    return nullptr;
+  }
+  if (std::strlen(name) != static_cast<std::size_t>(size)) {
+    PyErr_SetString(PyExc_ValueError, "takt: the name of a region has a null character");
+    return nullptr;
+  }
+  return takt_get_key(name, kind);
+}
+
+Region* new_region(const takt_key* key, Start start) {
+  auto* const region = PyObject_New(Region, region_type);
+  if (region == nullptr) { return nullptr; }
+  region->key = key;
+  region->stream = nullptr;
+  region->stream_owner = nullptr;
+  region->every = 1;
+  region->start = start;
+  region->count = 0;
+  region->capacity = 0;
+  region->more = nullptr;
+  return region;
+}
+
+bool kind_from(PyObject* given, int& kind) {
+  static constexpr const char* kKinds[] = {"compute", "comm", "io", "wait", "other"};  // in the order of takt.h
+  if (given == Py_None) { return true; }
+  const char* const text = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, nullptr) : nullptr;
+  for (int each = TAKT_COMPUTE; text != nullptr && each <= TAKT_OTHER; ++each) {
+    if (std::strcmp(text, kKinds[each]) == 0) {
+      kind = each;
+      return true;
+    }
+  }
+  PyErr_Clear();
+  PyErr_Format(PyExc_ValueError, "takt: the kind is %R; it can be 'compute', 'comm', 'io', 'wait' or 'other'", given);
+  return false;
+}
+
+/// Sets the stream of a region by takt._streams.address(), which knows the libraries of Python.
+bool set_stream(Region& region, PyObject* stream) {
+  PyObject* const module = PyImport_ImportModule("takt._streams");
+  PyObject* const pair = module == nullptr ? nullptr : PyObject_CallMethod(module, "address", "O", stream);
+  Py_XDECREF(module);
+  unsigned long long address = 0;
+  int is_hip = 0;
+  const bool ok = pair != nullptr && PyArg_ParseTuple(pair, "Kp", &address, &is_hip) != 0;
+  Py_XDECREF(pair);
+  if (!ok) { return false; }
+  region.stream = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  region.start = is_hip != 0 ? Start::hip : Start::cuda;
+  Py_INCREF(stream);
+  region.stream_owner = stream;
+  return true;
+}
+
+bool set_every(Region& region, PyObject* every) {
+  const long n = PyLong_AsLong(every);
+  if (n < 1 || n > UINT32_MAX) {
+    if (!PyErr_Occurred()) { PyErr_SetString(PyExc_ValueError, "takt: every is 1 to 4294967295"); }
+    return false;
+  }
+  region.every = static_cast<std::uint32_t>(n);
+  region.start = Start::every;
+  return true;
+}
+
+/// Arguments of region() and span().
+struct Arguments {
+  PyObject* name = nullptr;
+  PyObject* kind = Py_None;
+  PyObject* stream = Py_None;
+  PyObject* every = Py_None;
+};
+
+bool parse(const char* function, Arguments& parsed, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  if (count != 1) {
+    PyErr_Format(PyExc_TypeError, "takt.%s() takes one positional argument, the name; %zd were given", function, count);
+    return false;
+  }
+  parsed.name = arguments[0];
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_Size(keywords);
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* const keyword = PyTuple_GetItem(keywords, i);
+    PyObject** const targets[] = {&parsed.kind, &parsed.stream, &parsed.every};
+    bool known = false;
+    for (int each = 0; each < 3 && !known; ++each) {
+      if (PyUnicode_Compare(keyword, names_text[each]) == 0) {
+        *targets[each] = arguments[count + i];
+        known = true;
+      }
+    }
+    if (!known) {
+      PyErr_Format(PyExc_TypeError, "takt.%s() has no argument %R", function, keyword);
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Calls takt._decorator.wrap(region, function).
+PyObject* wrap(PyObject* region, PyObject* function) {
+  PyObject* const module = PyImport_ImportModule("takt._decorator");
+  PyObject* const result = module == nullptr ? nullptr : PyObject_CallMethod(module, "wrap", "OO", region, function);
+  Py_XDECREF(module);
+  return result;
+}
+
+/// region(name, *, kind=None, stream=None, every=None), or @region before a function.
+PyObject* make_region(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  Arguments given;
+  if (!parse("region", given, arguments, count, keywords)) { return nullptr; }
+  if (!PyUnicode_Check(given.name) && !is_region(given.name) && PyCallable_Check(given.name) != 0) {
+    return wrap(Py_None, given.name);
+  }
+  int kind = TAKT_ANY;
+  if (!kind_from(given.kind, kind)) { return nullptr; }
+  const takt_key* const key = key_from(given.name, kind);
+  Region* const region = key == nullptr ? nullptr : new_region(key, Start::plain);
+  if (region == nullptr) { return nullptr; }
+  if (given.stream != Py_None && given.every != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "takt.region() takes a stream or every, not both");
+  } else if ((given.stream == Py_None || set_stream(*region, given.stream)) &&
+             (given.every == Py_None || set_every(*region, given.every))) {
+    return as_object(region);
+  }
+  Py_DECREF(as_object(region));
+  return nullptr;
+}
+
+/// span(name, *, kind=None)
+PyObject* make_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  Arguments given;
+  int kind = TAKT_ANY;
+  if (!parse("span", given, arguments, count, keywords) || !kind_from(given.kind, kind)) { return nullptr; }
+  if (given.stream != Py_None || given.every != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "takt.span() takes a name and a kind");
+    return nullptr;
+  }
+  const takt_key* const key = key_from(given.name, kind);
+  return key == nullptr ? nullptr : as_object(new_region(key, Start::span));
+}
+
+PyObject* region_enter(PyObject* self, PyObject*) {
+  if (!begin(*as_region(self))) { return nullptr; }
+  Py_INCREF(self);
+  return self;
+}
+
+PyObject* region_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
+  end(*as_region(self));
+  Py_RETURN_FALSE;
+}
+
+PyObject* region_end(PyObject* self, PyObject*) {
+  end(*as_region(self));
+  Py_RETURN_NONE;
+}
+
+PyObject* region_lap(PyObject* self, PyObject* next) {
+  Region& region = *as_region(self);
+  const takt_key* const key = key_from(next, TAKT_ANY);
+  if (key == nullptr) { return nullptr; }
+  if (region.start == Start::span) {
+    PyErr_SetString(PyExc_TypeError, "takt: a span has no lap(); end it and start another one");
+    return nullptr;
+  }
+  Open* const open = newest(region);
+  if (open != nullptr) {
+    takt_lap(&open->region, key);
+  } else {
+    takt_region none = {0, 0};
+    takt_end(&none);  // reports it
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* add_amount(PyObject* self, PyObject* amount, int (*count)(const takt_region*, std::int64_t)) {
+  const long long n = PyLong_AsLongLong(amount);
+  if (n == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
+  Region& region = *as_region(self);
+  if (region.start == Start::span) {
+    PyErr_SetString(PyExc_TypeError, "takt: a span counts no items and bytes");
+    return nullptr;
+  }
+  const Open* const open = newest(region);
+  count(open == nullptr ? nullptr : &open->region, n);
+  Py_RETURN_NONE;
+}
+PyObject* region_items(PyObject* self, PyObject* n) { return add_amount(self, n, takt_items); }
+PyObject* region_bytes(PyObject* self, PyObject* n) { return add_amount(self, n, takt_bytes); }
+
+PyObject* region_call(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  PyObject* function = nullptr;
+  if (keywords != nullptr || PyArg_ParseTuple(arguments, "O", &function) == 0) {
+    PyErr_SetString(PyExc_TypeError, "takt: a region decorates one function: @takt.region(\"name\")");
+    return nullptr;
+  }
+  return wrap(self, function);
+}
+
+PyObject* region_name(PyObject* self, void*) { return PyUnicode_FromString(key_of(*as_region(self)).name()); }
+PyObject* region_kind(PyObject* self, void*) {
+  return PyUnicode_FromString(takt::to_string(key_of(*as_region(self)).kind()));
+}
+PyObject* region_repr(PyObject* self) {
+  const Region& region = *as_region(self);
+  return PyUnicode_FromFormat("takt.%s('%s')", region.start == Start::span ? "span" : "region", key_of(region).name());
+}
+
+void region_free(PyObject* self) {
+  Region& region = *as_region(self);
+  std::free(region.more);
+  Py_XDECREF(region.stream_owner);
+  PyObject_Free(self);
+  Py_DECREF(region_type);
+}
+
+PyMethodDef region_methods[] = {
+    {"__enter__", region_enter, METH_NOARGS, "Starts a region."},
+    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(region_exit)), METH_FASTCALL,
+     "Ends it, also after an exception."},
+    {"begin", region_enter, METH_NOARGS, "Starts a region; returns this object."},
+    {"end", region_end, METH_NOARGS, "Ends this thread's newest region of this object."},
+    {"lap", region_lap, METH_O, "Ends the region and starts one of this name or region, with one clock reading."},
+    {"items", region_items, METH_O, "Adds samples to the open region."},
+    {"bytes", region_bytes, METH_O, "Adds bytes moved to the open region."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef region_members[] = {{"name", region_name, nullptr, "Name.", nullptr},
+                                {"kind", region_kind, nullptr, "Kind.", nullptr},
+                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+template <class Function>
+void* slot(Function function) {
+  return reinterpret_cast<void*>(function);
+}
+
+PyObject* metric(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count < 2 || count > 3) {
+    PyErr_SetString(PyExc_TypeError, "takt.metric() takes a name, a number and, if you like, a step");
+    return nullptr;
+  }
+  const char* const name = PyUnicode_AsUTF8AndSize(arguments[0], nullptr);
+  const double value = name == nullptr ? -1 : PyFloat_AsDouble(arguments[1]);
+  if (value == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
+  if (count == 2 || arguments[2] == Py_None) {
+    takt_metric(name, value);
+  } else {
+    const long long step = PyLong_AsLongLong(arguments[2]);
+    if (step == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
+    takt_metric_at(name, value, step);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* record(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "takt.record() takes a name or region, and seconds");
+    return nullptr;
+  }
+  const takt_key* const key = key_from(arguments[0], TAKT_ANY);
+  const double seconds = key == nullptr ? -1 : PyFloat_AsDouble(arguments[1]);
+  if (seconds == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
+  if (!(seconds >= 0 && seconds < 9e9)) {
+    PyErr_SetString(PyExc_ValueError, "takt.record(): the seconds are 0 or more, and less than 9e9");
+    return nullptr;
+  }
+  takt_record(key, static_cast<std::int64_t>(seconds * 1e9 + 0.5));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"region", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_region)), METH_FASTCALL | METH_KEYWORDS,
+     "region(name, *, kind=None, stream=None, every=None)\n--\n\nWhat to time: for `with`, and as a decorator."},
+    {"span", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_span)), METH_FASTCALL | METH_KEYWORDS,
+     "span(name, *, kind=None)\n--\n\nTimes a duration that may overlap others, as in coroutines."},
+    {"metric", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(metric)), METH_FASTCALL,
+     "metric(name, value, step=None)\n--\n\nRecords a number at the thread's current step, or at `step`."},
+    {"record", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(record)), METH_FASTCALL,
+     "record(name, seconds)\n--\n\nAdds a region that was timed elsewhere."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool add_regions(PyObject* module) {
+  static constexpr const char* kNames[] = {"kind", "stream", "every"};
+  for (int each = 0; each < 3; ++each) { names_text[each] = PyUnicode_InternFromString(kNames[each]); }
+  PyType_Slot slots[] = {{Py_tp_dealloc, slot(region_free)},
+                         {Py_tp_call, slot(region_call)},
+                         {Py_tp_repr, slot(region_repr)},
+                         {Py_tp_methods, region_methods},
+                         {Py_tp_getset, region_members},
+                         {Py_tp_doc, const_cast<char*>("What to time. takt.region() and takt.span() make it.")},
+                         {0, nullptr}};
+  PyType_Spec spec = {"takt.Region", sizeof(Region), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  region_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return region_type != nullptr && PyModule_AddFunctions(module, functions) == 0 &&
+         PyModule_AddObjectRef(module, "Region", reinterpret_cast<PyObject*>(region_type)) == 0;
+}

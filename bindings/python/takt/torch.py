@@ -1,0 +1,273 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Regions of a training loop in PyTorch, without changes to its model."""
+
+import functools
+import threading
+import types
+
+import torch
+
+from . import _takt
+
+_PHASES = ("Forward", "Backward", "Optimizer")  # have a kind
+_PREDEFINED = (*_PHASES, "Epoch", "Batch", "Validation", "Checkpoint", "Comm", "IO", "Other")
+_CONTAINERS = (torch.nn.ModuleList, torch.nn.ModuleDict)  # are not called themselves
+
+
+def watch(model, optimizer=None, loader=None, *, depth=1, backward_modules=False):
+    """Times Forward, by module, Backward, the optimizer's step, and the wait for each batch as IO:
+
+        with takt.torch.watch(model, optimizer, loader) as batches:
+            for x, y in batches:
+                with takt.Batch as batch: ...
+
+    depth: modules this deep in the model are regions in Forward; 0: none.
+    backward_modules: the deepest of these are regions in Backward, too, from the gradient of their output to that of
+    their first input. PyTorch's hooks on tensors, which this needs, cost more than all else here. Gradients that
+    another thread computes, as on GPUs, have only the region Backward.
+    If the model is on a GPU, regions also have the span on its current stream.
+
+    Uses hooks. All calls of torch.autograd.backward() in the process, such as loss.backward(), are Backward while
+    something is watched. Not for several models that run at the same time on different threads.
+    Returns a Watch; its remove(), or the end of `with`, removes everything again. Needs PyTorch 1.13."""
+    return Watch(model, optimizer, loader, depth, backward_modules)
+
+
+class Watch:
+    """Result of watch(): iterates over the loader's batches."""
+
+    def __init__(self, model, optimizer, loader, depth, backward_modules):
+        self._model = model
+        self._loader = loader
+        self._removals = []
+        parameter = next(model.parameters(), None)
+        self._device = parameter.device if parameter is not None and parameter.is_cuda else None
+        self._regions = {}
+        self._threads = _Threads()
+        self._hook(model, "Forward", False)
+        for name, module, is_deepest in _modules(model, depth):
+            if name in _PREDEFINED:
+                name += " (module)"
+            self._hook(module, name, backward_modules and is_deepest)
+        self._removals.append(_watch_backward(self))
+        if optimizer is not None:
+            self._removals.append(self._watch_optimizer(optimizer))
+
+    def __iter__(self):
+        if self._loader is None:
+            raise TypeError("takt: watch() got no loader")
+        return _Batches(iter(self._loader))
+
+    def __len__(self):
+        return len(self._loader)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def remove(self):
+        """Removes all hooks. Regions that are open end as usual."""
+        while self._removals:
+            self._removals.pop()()
+
+    def region(self, name):
+        """Returns the region of a name, on the current stream of the model's device."""
+        stream = None if self._device is None else torch.cuda.current_stream(self._device)
+        key = name if stream is None else (name, stream.cuda_stream)
+        known = self._regions.get(key)
+        if known is None:
+            known = self._regions[key] = _takt.region(name, kind=None if name in _PHASES else "compute", stream=stream)
+        return known
+
+    def _hook(self, module, name, in_backward):
+        # Runs twice for each module in each step, so it is written to be short.
+        threads, grad_enabled = self._threads, torch.is_grad_enabled
+        region = self.region if self._device is not None else functools.partial(_same, self.region(name))
+        is_model = module is self._model
+
+        def before(_, inputs):
+            here = threads.here
+            if is_model:
+                here.end_all()
+            here.open.append((module, region(name).begin()))
+            if in_backward and grad_enabled():
+                tensor = _first_with_gradient(inputs)
+                # The gradient of the last module's output begins that one, which ends this one.
+                if tensor is not None and tensor is not here.output:
+                    tensor.register_hook(end_module)
+
+        def after(_, inputs, output):
+            here = threads.here
+            here.end(module)
+            if is_model:
+                here.output = None
+            elif in_backward and grad_enabled():
+                here.output = tensor = _first_with_gradient(output)
+                if tensor is not None:
+                    tensor.register_hook(begin_module)
+
+        def begin_module(_):
+            here = threads.here
+            if here.in_backward:
+                if here.module is not None:
+                    here.module_region.end()
+                here.module = module
+                here.module_region = region(name).begin()
+
+        def end_module(_):
+            here = threads.here
+            if here.module is module:
+                here.end_module()
+
+        self._removals.append(module.register_forward_pre_hook(before).remove)
+        try:
+            handle = module.register_forward_hook(after, always_call=True)
+        except TypeError:  # an older PyTorch: after an exception, the next forward pass ends the regions
+            handle = module.register_forward_hook(after)
+        self._removals.append(handle.remove)
+
+    def _watch_optimizer(self, optimizer):
+        # A method, as learning-rate schedulers require; they may wrap it again.
+        step, had_own = optimizer.step, "step" in vars(optimizer)
+        is_on = True
+
+        @functools.wraps(getattr(step, "__func__", step))
+        def timed(_, *args, **kwargs):
+            if not is_on:
+                return step(*args, **kwargs)
+            with self.region("Optimizer"):
+                return step(*args, **kwargs)
+
+        timed_step = types.MethodType(timed, optimizer)
+        optimizer.step = timed_step
+
+        def remove():
+            nonlocal is_on
+            is_on = False
+            if vars(optimizer).get("step") is timed_step:
+                if had_own:
+                    optimizer.step = step
+                else:
+                    del optimizer.step
+        return remove
+
+
+class _Batches:
+    def __init__(self, batches):
+        self._batches = batches
+        self._region = _takt.region("IO")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        with self._region:
+            return next(self._batches)
+
+
+def _modules(model, depth):
+    """Yields name, module and whether it is one of the deepest, for modules at most `depth` deep. Containers that are
+    not called do not count."""
+    def below(module, prefix, level):
+        for name, child in module.named_children():
+            if isinstance(child, _CONTAINERS):
+                yield from below(child, f"{prefix}{name}.", level)
+                continue
+            inner = list(below(child, f"{prefix}{name}.", level + 1)) if level < depth else []
+            yield prefix + name, child, not inner
+            yield from inner
+    return below(model, "", 1) if depth > 0 else ()
+
+
+class _Threads(threading.local):
+    """The passes of each thread."""
+
+    def __init__(self):
+        self.here = _Here()
+
+
+class _Here:
+    """The passes of this thread."""
+
+    def __init__(self):
+        self.open = []  # modules in the forward pass, outermost first, with their regions
+        self.output = None  # of the last module with a hook, within the model's forward pass
+        self.in_backward = False
+        self.module = None  # in the backward pass
+        self.module_region = None
+
+    def end(self, module):
+        """Ends the regions of a module and of those in it that an exception left open."""
+        opened = self.open
+        if opened and opened[-1][0] is module:
+            opened.pop()[1].end()
+        elif any(each[0] is module for each in opened):  # else hooked during the call
+            while opened[-1][0] is not module:
+                opened.pop()[1].end()
+            opened.pop()[1].end()
+
+    def end_all(self):
+        while self.open:
+            self.open.pop()[1].end()
+
+    def end_module(self):
+        if self.module is not None:
+            self.module_region.end()
+            self.module = self.module_region = None
+
+
+def _same(region, _):
+    return region
+
+
+def _first_with_gradient(values):
+    """Returns the first tensor that gets a gradient, or None."""
+    if isinstance(values, (tuple, list)):
+        for each in values:
+            if getattr(each, "requires_grad", False):
+                return each
+            if isinstance(each, (tuple, list, dict)):
+                found = _first_with_gradient(each)
+                if found is not None:
+                    return found
+        return None
+    if isinstance(values, dict):
+        return _first_with_gradient(tuple(values.values()))
+    return values if getattr(values, "requires_grad", False) else None
+
+
+_watching = []
+_original = None
+
+
+def _watch_backward(watch_):
+    """Times torch.autograd.backward(), which Tensor.backward() calls. Returns a function that stops it."""
+    global _original
+    if not _watching:
+        _original = torch.autograd.backward
+        torch.autograd.backward = functools.wraps(_original)(_timed_backward)
+    _watching.append(watch_)
+
+    def remove():
+        _watching.remove(watch_)
+        if not _watching:
+            torch.autograd.backward = _original
+    return remove
+
+
+def _timed_backward(*args, **kwargs):
+    if not _watching or _watching[-1]._threads.here.in_backward:  # the last one was just removed, or a checkpoint runs another pass
+        return _original(*args, **kwargs)
+    passes = [each._threads.here for each in _watching]
+    with _watching[-1].region("Backward"):
+        for each in passes:
+            each.in_backward = True
+        try:
+            return _original(*args, **kwargs)
+        finally:
+            for each in passes:
+                each.end_module()
+                each.in_backward = False

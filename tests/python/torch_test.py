@@ -1,0 +1,206 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""takt.torch.watch() with PyTorch for CPUs: what is timed, where, and that nothing is left behind."""
+
+import statistics
+import sys
+import time
+import unittest
+
+import takt
+import takt.torch
+import torch
+import torch.utils.checkpoint
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16))
+        self.blocks = nn.ModuleList([nn.Linear(16, 16), nn.Linear(16, 16)])
+        self.head = nn.Linear(16, 2)
+        self.unused = nn.Linear(2, 2)
+        self.fails = False
+
+    def forward(self, x):
+        x = self.encoder(x)
+        for block in self.blocks:
+            x = x + torch.relu(block(x))
+        if self.fails:
+            raise KeyError("forward")
+        return self.head(x)
+
+
+def calls():
+    """Returns the number of regions that have ended, by path."""
+    return {each["path"]: each["host"]["n"] for each in takt.snapshot()["paths"]}
+
+
+class Watch(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        self.before = calls()
+        self.net = Net()
+        self.loader = [(torch.randn(4, 8), torch.randint(2, (4,))) for _ in range(5)]
+
+    def new(self):
+        return {path: n - self.before.get(path, 0) for path, n in calls().items() if n > self.before.get(path, 0)}
+
+    def train(self, batches, optimizer):
+        for x, y in batches:
+            with takt.Batch:
+                loss = nn.functional.cross_entropy(self.net(x), y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+    def test_the_phases_and_modules_of_a_step(self):
+        optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        with takt.torch.watch(self.net, optimizer, self.loader, backward_modules=True) as batches:
+            self.assertEqual(len(batches), 5)
+            self.train(batches, optimizer)
+        modules = ("encoder", "blocks.0", "blocks.1", "head")
+        self.assertEqual(self.new(), {
+            "IO": 6, "Batch": 5, "Batch/Forward": 5, "Batch/Backward": 5, "Batch/Optimizer": 5,
+            **{f"Batch/Forward/{each}": 5 for each in modules}, **{f"Batch/Backward/{each}": 5 for each in modules}})
+        kinds = {each["path"]: each["kind"] for each in takt.snapshot()["paths"]}
+        self.assertEqual((kinds["Batch/Forward/head"], kinds["Batch/Optimizer"]), ("compute", "compute"))
+
+    def test_depth(self):
+        with takt.torch.watch(self.net, depth=2, backward_modules=True):
+            self.net(torch.randn(1, 8)).sum().backward()
+        new = self.new()
+        self.assertEqual(new["Forward/encoder/encoder.0"], 1)
+        self.assertEqual(new["Backward/encoder.0"], 1)
+        self.assertNotIn("Backward/encoder", new)
+        self.before = calls()
+        with takt.torch.watch(self.net):
+            self.net(torch.randn(1, 8)).sum().backward()
+        self.assertEqual({path for path in self.new() if "Backward" in path}, {"Backward"})
+        self.before = calls()
+        with takt.torch.watch(self.net, depth=0, backward_modules=True):
+            self.net(torch.randn(1, 8)).sum().backward()
+        self.assertEqual(self.new(), {"Forward": 1, "Backward": 1})
+
+    def test_without_gradients_only_the_forward_pass_is_there(self):
+        with takt.torch.watch(self.net), takt.Validation, torch.no_grad():
+            self.net(torch.randn(1, 8))
+        new = self.new()
+        self.assertEqual(new["Validation/Forward"], 1)
+        self.assertFalse([path for path in new if "Backward" in path])
+
+    def test_the_times_are_those_of_the_work(self):
+        class Slow(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, seconds):
+                ctx.seconds = seconds
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx, gradient):
+                until = time.perf_counter() + ctx.seconds
+                while time.perf_counter() < until:
+                    pass
+                return gradient, None
+
+        class Slowed(nn.Module):
+            def __init__(self, seconds):
+                super().__init__()
+                self.layer = nn.Linear(8, 8)
+                self.seconds = seconds
+
+            def forward(self, x):
+                return Slow.apply(self.layer(x), self.seconds)
+
+        class Pair(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one, self.three = Slowed(0.01), Slowed(0.03)
+
+            def forward(self, x):
+                return self.three(Slow.apply(self.one(x), 0.02))  # 20 ms between the two
+
+        net = Pair()
+        with takt.torch.watch(net, backward_modules=True), takt.region("times"):
+            net(torch.randn(1, 8)).sum().backward()
+        totals = {each["path"]: each["host"]["total_ns"] / 1e6 for each in takt.snapshot()["paths"]}
+        one, three = totals["times/Backward/one"], totals["times/Backward/three"]
+        self.assertGreaterEqual(one, 10)
+        self.assertGreaterEqual(three, 30)
+        self.assertGreaterEqual(totals["times/Backward"] - one - three, 20)
+
+    def test_an_exception_in_the_forward_pass(self):
+        self.net.fails = True
+        with takt.torch.watch(self.net):
+            for _ in range(2):
+                with self.assertRaises(KeyError):
+                    self.net(torch.randn(1, 8))
+            self.net.fails = False
+            self.net(torch.randn(1, 8))
+        with takt.Other:
+            pass
+        new = self.new()
+        self.assertEqual((new["Forward"], new["Forward/encoder"], new["Forward/head"], new["Other"]), (3, 3, 1, 1))
+
+    def test_two_watches_recomputation_and_schedulers(self):
+        other = nn.Linear(2, 2)
+        optimizer = torch.optim.Adam(self.net.parameters())
+        before = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+        with takt.torch.watch(self.net, optimizer), takt.torch.watch(other):
+            after = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+            x = torch.randn(2, 8, requires_grad=True)
+            out = torch.utils.checkpoint.checkpoint(self.net, x, use_reentrant=True)
+            other(out).sum().backward()
+            optimizer.step()
+            before.step()
+            after.step()
+        new = self.new()
+        self.assertEqual(new["Backward"], 1)
+        self.assertEqual(new["Optimizer"], 1)
+        self.assertEqual(new["Forward"], 2)
+        self.assertGreaterEqual(sum(n for path, n in new.items() if path.endswith("/Forward")), 1)  # again, in Backward
+        optimizer.step()
+        self.assertEqual(self.new()["Optimizer"], 1)
+
+    def test_nothing_is_left_behind(self):
+        original, optimizer = torch.autograd.backward, torch.optim.SGD(self.net.parameters(), lr=0.1)
+        watched = takt.torch.watch(self.net, optimizer, self.loader, backward_modules=True)
+        self.assertIsNot(torch.autograd.backward, original)
+        watched.remove()
+        watched.remove()
+        self.assertIs(torch.autograd.backward, original)
+        self.assertNotIn("step", vars(optimizer))
+        self.assertFalse([each for each in self.net.modules() if each._forward_hooks or each._forward_pre_hooks])
+        self.train(self.loader, optimizer)
+        self.assertEqual(self.new(), {"Batch": 5})
+
+    def test_results_are_the_same(self):
+        def losses(watched):
+            torch.manual_seed(1)
+            net = Net()
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            watch = takt.torch.watch(net, optimizer, depth=2, backward_modules=True) if watched else None
+            found = []
+            for x, y in self.loader:
+                loss = nn.functional.cross_entropy(net(x), y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                found.append(loss.item())
+            if watch is not None:
+                watch.remove()
+            return found
+        self.assertEqual(losses(True), losses(False))
+
+    def test_a_module_with_the_name_of_a_phase(self):
+        self.net.Batch = nn.Linear(2, 2)
+        self.net.head = nn.Sequential(nn.Linear(16, 2), self.net.Batch)
+        with takt.torch.watch(self.net, depth=2), takt.Other:
+            self.net(torch.randn(1, 8))
+        self.assertFalse([path for path in self.new() if path.split("/")[-1] == "Batch"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
