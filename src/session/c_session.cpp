@@ -80,7 +80,7 @@ SessionImpl* open_run_for(const char* function, int& result) noexcept {
   result =
       run != nullptr || generation() != 0
           ? TAKT_OK
-          : c_misuse("c.run", Words(function, "(): no run is open; the call has no effect. Call takt_open() first."));
+          : c_misuse("c.run", Words(function, "(): no run is open; the call has no effect. Open one first: takt_open(), or takt.Session in Python."));
   return run;
 }
 

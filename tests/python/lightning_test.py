@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import lightning
+import run
 import takt
 import takt.lightning
 import takt.torch
@@ -32,7 +33,7 @@ class Model(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
-class Fit(unittest.TestCase):
+class Fit(run.Case):
     def fit(self, callback):
         loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(32, 3)), batch_size=8)
         model = Model()
@@ -48,12 +49,12 @@ class Fit(unittest.TestCase):
         return {path: n for path, n in new.items() if n}, found
 
     def test_epochs_batches_and_validation(self):
-        with takt.Session("lightning", files=False, table=False, warmup=0):
+        with self.session("lightning") as session:
             new, found = self.fit(takt.lightning.Callback(items=lambda batch: len(batch[0]), backward=False))
         self.assertEqual((new["Epoch"], new["Epoch/Batch"], new["Epoch/Batch/Backward"], new["Epoch/Batch/Backward/layer"]), (2, 8, 8, 8))
         self.assertEqual(sum(n for path, n in new.items() if path.endswith("Validation")), 2)
         self.assertEqual(next(each["items"] for each in found["paths"] if each["path"] == "Epoch/Batch"), 64)
-        self.assertIn("loss", found["epochs"][0]["metrics"])
+        self.assertIn("loss", self.summary(session)["epochs"][0]["metrics"])
 
     def test_its_own_backward(self):
         new, _ = self.fit(takt.lightning.Callback())

@@ -5,6 +5,7 @@
 import tempfile
 import unittest
 
+import run
 import takt
 import takt.torch
 import takt.transformers
@@ -21,11 +22,11 @@ class Model(torch.nn.Module):
         return {"loss": self.layer(x).square().mean()}
 
 
-class Train(unittest.TestCase):
+class Train(run.Case):
     def test_epochs_updates_and_metrics(self):
         data = [{"x": torch.randn(3)} for _ in range(32)]
         model = Model()
-        with tempfile.TemporaryDirectory() as directory, takt.Session("hf", files=False, table=False, warmup=0):
+        with tempfile.TemporaryDirectory() as directory, self.session("hf") as session:
             arguments = TrainingArguments(directory, num_train_epochs=2, per_device_train_batch_size=4, gradient_accumulation_steps=2,
                                           logging_steps=1, report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True)
             trainer = Trainer(model, arguments, train_dataset=data, callbacks=[takt.transformers.Callback(items=8)])
@@ -36,7 +37,7 @@ class Train(unittest.TestCase):
         self.assertEqual((counts["Epoch"], counts["Epoch/Batch"]), (2, 8))
         self.assertGreaterEqual(counts["Epoch/Batch/Forward"], 8)
         self.assertEqual(next(each["items"] for each in found["paths"] if each["path"] == "Epoch/Batch"), 64)
-        self.assertIn("loss", found["epochs"][0]["metrics"])
+        self.assertIn("loss", self.summary(session)["epochs"][0]["metrics"])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 with_wheel.py build <directory> [abi3]: builds, with Debian's Python if that has PyTorch, else with this one; for abi3 with
 one from 3.12 on.
 with_wheel.py run <directory> <test> [argument]...: runs a test. WITH: "torch" exits with 77 without PyTorch; "abi3" uses
-that wheel with the newest Python; other words are packages from PyPI."""
+that wheel with the newest Python; other words are packages from PyPI, with "alone" without those of the system."""
 
 import functools
 import json
@@ -57,12 +57,12 @@ def usual_python():
     return python
 
 
-def environment_of(python, directory, packages):
+def environment_of(python, directory, packages, *options):
     """Returns the Python of a virtual environment, which is made if it is missing or has other packages."""
     inside = str(directory / "bin" / "python")
     ready, listed = directory / "takt-ready", "\n".join([python, *packages])
     if not ready.exists() or ready.read_text(encoding="utf-8") != listed:
-        subprocess.run([python, "-m", "venv", "--clear", "--system-site-packages", str(directory)], check=True)
+        subprocess.run([python, "-m", "venv", "--clear", *options, str(directory)], check=True)
         fetch.install(inside, "what the wheel needs", *packages)
         ready.write_text(listed, encoding="utf-8")
     return inside
@@ -85,11 +85,14 @@ def run(base, test, *arguments):
         skip("no PyTorch (Debian and Ubuntu: apt-get install python3-torch)")
     directory = base / ("abi3" if wanted == "abi3" else "usual")
     packages = [] if wanted in ("", "abi3", "torch") else wanted.split()
+    options = ["--system-site-packages"]
+    if "alone" in packages:
+        packages.remove("alone")
+        options = []
     python = new_pythons()[-1] if wanted == "abi3" else usual_python()
-    inside = environment_of(python, base / f"venv-{pathlib.Path(test).stem}", packages or ["mypy"])
+    inside = environment_of(python, base / f"venv-{directory.name}-{pathlib.Path(test).stem}", packages or ["mypy"], *options)
     wheel = next((directory / "dist").glob("*.whl"))
     subprocess.run([inside, "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", str(wheel)], check=True)
-    os.environ["WHEEL"] = str(wheel)
     fetch.become(inside, directory, str(pathlib.Path(__file__).with_name(test)), *arguments)
 
 
