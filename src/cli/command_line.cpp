@@ -329,6 +329,8 @@ void describe_scaling(CLI::App& app, Call& call) {
   scaling->add_flag("--strong", options.strong, "All ranks together have the same work in all runs")->excludes(weak);
   CLI::Option* const json = scaling->add_flag("--json", call.json, "One JSON document instead of the table");
   scaling->add_flag("--csv", call.csv, "CSV, a line for each run")->excludes(json);
+  scaling->add_option("--html", options.html, "Also write a page with charts, for a browser, to this file")
+      ->type_name("FILE");
   add_drawn(scaling, options.drawn);
   scaling->callback([&call] {
     call.scaling.form = call.json ? ScalingForm::json : call.csv ? ScalingForm::csv : ScalingForm::table;

@@ -65,6 +65,7 @@ struct ScalingOptions {
   bool weak = false;
   bool strong = false;
   ScalingForm form = ScalingForm::table;
+  std::string html;  ///< file for the page of the comparison; empty: none
   ConsoleOptions drawn;
 };
 

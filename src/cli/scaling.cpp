@@ -11,6 +11,7 @@
 #include "cli/results_file.hpp"
 #include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
+#include "cli/scaling_page.hpp"
 #include "measure/job_trials.hpp"
 #include "ranks/rank_steps.hpp"
 #include "report/csv.hpp"
@@ -46,6 +47,7 @@ int scaling(const ScalingOptions& options) {
   const ScalingReport report = scaling_report_of(
       {read(options.runs), read(options.without_loader), read(options.without_communication), wanted});
   for (const std::string& each : report.warnings) { detail::print(stderr, "takt: {}\n", each); }
+  if (!options.html.empty()) { write_page_file(options.html, scaling_page(report)); }
   detail::print(stdout, "{}",
                 options.form == ScalingForm::csv    ? scaling_csv(report)
                 : options.form == ScalingForm::json ? scaling_json(report)
@@ -338,6 +340,7 @@ ScalingReport scaling_report_of(ScalingRuns runs) {
                                     runs_with_trials(runs.without_communication, kind), runs.wanted},
                                    detail::format("trial {}", to_string(kind)));
     if (trials.lines.empty()) { continue; }
+    trials.is_trials = true;
     if (kind == TrialKind::full) { add_synthetic(trials.lines); }
     report.trials.push_back(std::move(trials));
   }
@@ -470,57 +473,63 @@ std::string field(bool known, double value) { return known ? detail::format("{}"
 
 namespace {
 
-void add_scaling_table(const std::string& title, const detail::TextTable& table,
-                       const std::vector<std::string>& overheads, detail::Page& page) {
-  page.add_part({title}, detail::Page::Style::bold);
-  page.add({table.head()}, detail::Page::Style::bold);
-  page.add(table.body(), detail::Page::Style::plain);
-  if (!overheads.empty()) { page.gap(); }
-  page.add(overheads, detail::Page::Style::plain);
-}
-
-void add_steps(const ScalingComparison& steps, detail::Page& page) {
-  std::vector<detail::TextTable::Line> lines;
-  std::vector<std::string> overheads;
+ScalingPart steps_part(const ScalingComparison& steps) {
+  ScalingPart part;
+  part.title = scaling_title(steps.lines.front().run.path, steps);
+  part.columns.assign(std::begin(kScalingColumns), std::end(kScalingColumns));
   for (const ScalingLine& each : steps.lines) {
-    lines.push_back(scaling_line(each));
-    add_overheads("", each, overheads);
+    part.lines.push_back(scaling_line(each));
+    add_overheads("", each, part.overheads);
   }
-  const detail::TextTable table({std::begin(kScalingColumns), std::end(kScalingColumns)}, std::move(lines),
-                                page.width(), "run");
-  add_scaling_table(scaling_title(steps.lines.front().run.path, steps), table, overheads, page);
+  return part;
 }
 
-/// Adds one table of all kinds of trials, the runs below their kind.
-void add_trials(const std::vector<ScalingComparison>& trials, detail::Page& page) {
-  std::vector<detail::TextTable::Line> lines;
-  std::vector<std::string> overheads;
-  const std::string title = scaling_title("trials", trials.front());
+/// Returns one table of all kinds of trials, the runs below their kind.
+ScalingPart trials_part(const std::vector<ScalingComparison>& trials) {
+  ScalingPart part;
+  part.name_head = "trial";
+  part.title = scaling_title("trials", trials.front());
+  part.columns.assign(kScalingColumns, kScalingColumns + kTrialColumns);
   bool same_title = true;
   for (const ScalingComparison& each : trials) {
-    const std::string& path = each.lines.front().run.path;
-    const std::string kind = path.substr(path.find(' ') + 1);
-    same_title = same_title && scaling_title("trials", each) == title;
-    lines.push_back({kind, 0, std::vector<std::string>(kTrialColumns)});
+    const std::string kind = scaling_name(each);
+    same_title = same_title && scaling_title("trials", each) == part.title;
+    part.lines.push_back({kind, 0, std::vector<std::string>(kTrialColumns)});
     for (const ScalingLine& line : each.lines) {
-      lines.push_back(scaling_line(line));
-      lines.back().depth = 1;
-      lines.back().cells.resize(kTrialColumns);
-      add_overheads(kind + " of ", line, overheads);
+      part.lines.push_back(scaling_line(line));
+      part.lines.back().depth = 1;
+      part.lines.back().cells.resize(kTrialColumns);
+      add_overheads(kind + " of ", line, part.overheads);
     }
   }
-  const detail::TextTable table({kScalingColumns, kScalingColumns + kTrialColumns}, std::move(lines), page.width(),
-                                "trial");
-  add_scaling_table(same_title ? title : "trials", table, overheads, page);
+  if (!same_title) { part.title = "trials"; }
+  return part;
 }
 
 }  // namespace
 
+std::string scaling_name(const ScalingComparison& comparison) {
+  const std::string path = detail::printable(comparison.lines.front().run.path);
+  return comparison.is_trials ? path.substr(path.find(' ') + 1) : path;
+}
+
+std::vector<ScalingPart> scaling_parts(const ScalingReport& report) {
+  std::vector<ScalingPart> parts;
+  if (!report.steps.lines.empty()) { parts.push_back(steps_part(report.steps)); }
+  if (!report.trials.empty()) { parts.push_back(trials_part(report.trials)); }
+  return parts;
+}
+
 std::string scaling_table(const ScalingReport& report, detail::Page page) {
-  const bool has_steps = !report.steps.lines.empty();
-  if (has_steps) { add_steps(report.steps, page); }
-  if (has_steps && !report.trials.empty()) { page.gap(); }
-  if (!report.trials.empty()) { add_trials(report.trials, page); }
+  for (const ScalingPart& each : scaling_parts(report)) {
+    if (!page.text().empty()) { page.gap(); }
+    const detail::TextTable table(each.columns, each.lines, page.width(), each.name_head);
+    page.add_part({each.title}, detail::Page::Style::bold);
+    page.add({table.head()}, detail::Page::Style::bold);
+    page.add(table.body(), detail::Page::Style::plain);
+    if (!each.overheads.empty()) { page.gap(); }
+    page.add(each.overheads, detail::Page::Style::plain);
+  }
   return page.text();
 }
 

@@ -65,6 +65,7 @@ struct ScalingLine {
 struct ScalingComparison {
   detail::Scaling scaling = detail::Scaling::unclear;
   std::vector<ScalingLine> lines;  ///< by ranks; equal sizes in the order in which they were named
+  bool is_trials = false;          ///< of one kind of trial
 };
 
 /// Comparison of runs of different sizes.
@@ -85,6 +86,20 @@ struct ScalingRuns {
 /// Compares the runs; docs/ranks.md has the formulas.
 /// \throws takt::Error if there is nothing to compare.
 ScalingReport scaling_report_of(ScalingRuns runs);
+
+/// A table with its title and the lines below it, as the text and the page show it.
+struct ScalingPart {
+  std::string title;
+  const char* name_head = "run";  ///< heading of the names
+  std::vector<detail::TextColumn> columns;
+  std::vector<detail::TextTable::Line> lines;
+  std::vector<std::string> overheads;  ///< data stalls and costs of communication, a sentence each
+};
+
+/// Returns one part for steps and one for trials, if the report has them.
+std::vector<ScalingPart> scaling_parts(const ScalingReport& report);
+/// Returns the path of the Batch, or the kind of trial such as "FULL". REQUIRES: lines.
+std::string scaling_name(const ScalingComparison& comparison);
 
 /// Returns a table as text lines.
 std::string scaling_table(const ScalingReport& report, detail::Page page);

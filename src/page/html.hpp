@@ -59,8 +59,10 @@ extern const PageFile kPageStyle;
 extern const PageFile kPageCommonScript;
 extern const PageFile kPageRunBody;
 extern const PageFile kPageRunScript;
-extern const PageFile kPageDiffBody;  ///< this and the next are only in the command
+extern const PageFile kPageDiffBody;  ///< this and the next ones are only in the command
 extern const PageFile kPageDiffScript;
+extern const PageFile kPageScalingBody;
+extern const PageFile kPageScalingScript;
 
 /// Parts of a page besides the common style.
 struct PageParts {

@@ -77,10 +77,11 @@ TAKT_COLD int failed(const char* function) noexcept {
 /// parent's, that is no error.
 SessionImpl* open_run_for(const char* function, int& result) noexcept {
   SessionImpl* const run = running_session();
-  result =
-      run != nullptr || generation() != 0
-          ? TAKT_OK
-          : c_misuse("c.run", Words(function, "(): no run is open; the call has no effect. Open one first: takt_open(), or takt.Session in Python."));
+  result = run != nullptr || generation() != 0
+               ? TAKT_OK
+               : c_misuse("c.run", Words(function,
+                                         "(): no run is open; the call has no effect. Open one first: takt_open(), or "
+                                         "takt.Session in Python."));
   return run;
 }
 

@@ -203,6 +203,12 @@ def scaling(self):
         self.assertAlmostEqual(one["items_per_s"] / rates[0][kind], 1, places=9)
         self.assertAlmostEqual(two["efficiency"], two["items_per_s"] / one["items_per_s"] / 2, places=9)
     self.assertIn("--without-communication", self.takt("help", "scaling"))
+    page = self.scratch / "scaling.html"
+    self.takt("scaling", "--html", page, *runs)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
+    drawn = {(line["name"], run["ranks"]): run["rate"] for line in data["lines"] for run in line["runs"]}
+    for (kind, ranks), run in found.items():
+        self.assertEqual(drawn[kind, ranks], run["items_per_s"])
 
 
 @row("its times, throughput, shape; SCC and SCCN for ShockTube and Hohlraum")

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
+#include "cli/commands.hpp"
 #include "cli/scaling.hpp"
+#include "cli/scaling_page.hpp"
 #include "journal/journal_writer.hpp"
 #include "report/json_parts.hpp"
 #include "support/catch.hpp"
@@ -128,6 +130,23 @@ std::string scaling_table_of(const ScalingReport& report) {
 }
 
 nlohmann::json json_of(const ScalingReport& report) { return nlohmann::json::parse(takt::cli::scaling_json(report)); }
+
+/// Returns the data of the page, as its script reads it.
+nlohmann::json page_data_of(const std::string& page) {
+  const std::string tag = "id=\"data\">";
+  const std::size_t begin = page.find(tag) + tag.size();
+  return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+/// Returns the text of an element's cells, row by row.
+std::vector<std::string> cells_of(const std::string& page) {
+  std::vector<std::string> cells;
+  for (std::size_t at = page.find("<tbody>"); (at = page.find("<td", at)) != std::string::npos;) {
+    at = page.find('>', at) + 1;
+    cells.push_back(page.substr(at, page.find('<', at) - at));
+  }
+  return cells;
+}
 
 std::string what_is_wrong(const ScalingRuns& runs) {
   try {
@@ -399,4 +418,77 @@ TEST_CASE("takt scaling: trials that count batches are left out, and ranks witho
   CHECK(runs[0].trials[2].items_per_s == Approx(75));
   write_text(lacks + "/rank-3-0/trials.json", "{");
   CHECK_FALSE(read_job_runs({lacks}).all);
+}
+
+// The page.
+
+TEST_CASE("takt scaling: the page has the rows of the JSON as data, and the cells of the table") {
+  const Scratch scratch;
+  Job one = only_trials(1, 2707, 2659, 2066);
+  one.items = 20'656;
+  Job all = only_trials(32, 68'000, 82'300, 51'700);
+  all.items = 32 * 20'656;
+  all.period_ns = 12'785'000'000;
+  const ScalingReport report = scaling_report_of(
+      {scaling_read({write_job(scratch, "all", all), write_job(scratch, "node", one)}), {}, {}, Scaling::unclear});
+  const std::string page = takt::cli::scaling_page(report);
+  const nlohmann::json drawn = page_data_of(page)["lines"];
+  const nlohmann::json document = json_of(report);
+  std::vector<nlohmann::json> expected = {document["runs"]};
+  for (const nlohmann::json& each : document["trials"]) { expected.push_back(each["runs"]); }
+  const char* const names[] = {"Batch", "SYNTHETIC", "IO", "FULL"};
+  REQUIRE(drawn.size() == 4);
+  for (std::size_t line = 0; line < 4; ++line) {
+    CHECK(drawn[line]["name"] == names[line]);
+    REQUIRE(drawn[line]["runs"].size() == 2);
+    for (std::size_t at = 0; at < 2; ++at) {
+      const nlohmann::json& run = drawn[line]["runs"][at];
+      const nlohmann::json& row = expected[line][at];
+      CHECK(run["run"] == row["run_id"]);
+      CHECK(run["ranks"] == row["ranks"]);
+      CHECK(run["rate"] == row["items_per_s"]);
+      CHECK(run["low"] == row["items_per_s_interval"][0]);
+      CHECK(run["high"] == row["items_per_s_interval"][1]);
+      CHECK(run["speed_up"] == row["speed_up"]);
+      CHECK(run["efficiency"] == row["efficiency"]);
+    }
+  }
+  const std::string table = scaling_table_of(report);
+  const std::vector<std::string> cells = cells_of(page);
+  CHECK(cells.size() == 2 * 8 + 3 * 5 + 6 * 5);  // steps; kinds; trials of two runs
+  for (const std::string& each : cells) { CHECK(contains(table, each)); }
+  CHECK(contains(page, "FULL of 32 ranks: data stall 24.0 %"));
+  CHECK(contains(page, "<h1>Batch from 1 to 32 ranks: 25.03 times the rate, 78.2 % efficiency</h1>"));
+}
+
+TEST_CASE("takt scaling: the page shows warnings, runs without an interval, and hostile names as text") {
+  const Scratch scratch;
+  const std::string hostile = "<img src=x>";
+  ScalingRuns runs = {scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 12'800})}),
+                      {},
+                      {},
+                      Scaling::unclear};
+  for (JobRun& each : runs.runs) { each.path = hostile; }
+  runs.runs[1].id = hostile;
+  runs.runs[1].throughput.items_low = runs.runs[1].throughput.items_high = 0;
+  const std::string page = takt::cli::scaling_page(scaling_report_of(runs));
+  CHECK_FALSE(contains(page, hostile));
+  CHECK(contains(page, "--weak or --strong"));
+  const nlohmann::json line = page_data_of(page)["lines"].at(0);
+  CHECK(line["name"] == hostile);
+  CHECK(line["runs"][1]["run"] == hostile);
+  CHECK(line["runs"][1]["low"].is_null());
+  CHECK(line["runs"][0]["low"].is_number());
+}
+
+TEST_CASE("takt scaling: --html writes the page, and the table goes to stdout") {
+  const Scratch scratch;
+  takt::cli::ScalingOptions options;
+  options.runs = {write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})};
+  options.html = scratch.path("scaling.html");
+  CHECK(takt::cli::scaling(options) == 0);
+  CHECK(read_text(options.html) ==
+        takt::cli::scaling_page(scaling_report_of({scaling_read(options.runs), {}, {}, Scaling::unclear})));
+  options.html = scratch.path("none/scaling.html");
+  CHECK_THROWS_WITH(takt::cli::scaling(options), Catch::Matchers::Contains("--html"));
 }
