@@ -208,6 +208,38 @@ class Regions(Case):
         self.assertEqual(self.counts(), {"work": 1, "work/kept": 0})
         self.assertEqual(sorted(rig.open_paths(self.summary())), ["work", "work/kept"])
 
+    def test_begin_and_end_by_name(self):
+        self.python("""
+            import takt
+            with takt.Session("s"):
+                for _ in range(3):
+                    takt.region("decode").begin()
+                    takt.region("inner").begin()
+                    takt.region("inner").end()
+                    takt.region("decode").end()
+                region = takt.region("first").begin()
+                region.lap("second")
+                takt.region("second").end()
+                with takt.Batch: pass
+            """)
+        self.assertEqual(self.counts(), {"decode": 3, "decode/inner": 3, "first": 1, "second": 1, "Batch": 1})
+        self.assertEqual((self.summary()["losses"], self.summary()["open"]), ([], []))
+
+    def test_copies_and_decorated_objects(self):
+        self.python("""
+            import copy, pickle, takt
+            held = takt.region("held", kind="io", every=2).begin()
+            for other in (copy.deepcopy(held), pickle.loads(pickle.dumps(held))):
+                assert (other.name, other.kind) == ("held", "io")
+                with other: pass
+            held.end()
+            assert "span" in repr(copy.copy(takt.span("x")))
+            for bad in (staticmethod(print), classmethod(print), property(print), type("C", (), {}), 5):
+                for decorate in (takt.region, takt.region("x")):
+                    try: decorate(bad); raise SystemExit(3)
+                    except TypeError as error: assert "decorates" in str(error), error
+            """)
+
     def test_an_end_on_another_thread_counts(self):
         self.python("""
             import threading, takt
@@ -238,6 +270,10 @@ class Runs(Case):
                 try: takt.Session("s", **options); raise SystemExit(3)
                 except ValueError: pass
             with takt.Session("s", tags={"a": "b"}, csv_mb=1) as session:
+                takt.metric("m", 1, step=3); takt.metric("m", 1, 3)
+                for call in (lambda: takt.metric("m", 1, other=3), lambda: takt.metric("m", step=3)):
+                    try: call(); raise SystemExit(5)
+                    except TypeError: pass
                 try: takt.Session("t"); raise SystemExit(4)
                 except RuntimeError as error: assert "with takt.Session" in str(error)
                 session.param("on", True); session.param("rate", 0.5)
@@ -247,6 +283,11 @@ class Runs(Case):
                 assert [each["path"] for each in known["paths"]] == ["Batch"]
                 assert pathlib.Path(session.directory).is_dir() and session.rank == 0 and session.world_size == 1
             assert session.close()
+            class Bad:
+                def __str__(self): raise KeyError
+            for bad in ({"params": {"a": Bad()}}, {"params": [1]}, {"tags": {"a": Bad()}}):
+                try: takt.Session("bad", files=False, **bad); raise SystemExit(6)
+                except (KeyError, TypeError): pass
             with takt.Session("again"): pass
             """)
         names = sorted(self.summary(each)["run"]["name"] for each in self.directories())
@@ -262,6 +303,32 @@ class Runs(Case):
             """, TAKT_TABLE=None)
         self.assertLess(ended.out.index("before"), ended.out.index("Takt: s"))
         self.assertLess(ended.out.index("Takt: s"), ended.out.index("after"))
+
+    def test_nothing_is_said_about_objects_that_the_exit_finds(self):
+        ended = self.python("""
+            import gc, sys, threading, time, weakref, takt
+            class Broken:
+                def write(self, text): return len(text)
+                def flush(self): raise RuntimeError
+            session = takt.Session("s")
+            class Trainer:
+                def __init__(self): self.batches = takt.trials(session, self)
+                def __iter__(self): return iter([1, 2])
+            trainer = Trainer()
+            gone = weakref.ref(trainer)
+            del trainer
+            gc.collect()
+            assert gone() is None
+            ready = threading.Event()
+            def heartbeat():
+                while True: ready.set()
+            threading.Thread(target=heartbeat, daemon=True).start()
+            ready.wait()
+            sys.stdout = Broken()
+            assert session.close() and session.close()
+            sys.stdout = sys.__stdout__
+            """)
+        self.assertEqual(ended.err, "")
 
     def test_a_run_that_is_never_closed_is_closed_at_exit(self):
         self.python("import takt\ntakt.Session('s')\nwith takt.Forward: pass\n")
@@ -384,8 +451,9 @@ class Trials(Case):
             with takt.Session("s") as session:
                 try: takt.trials(session, [1], nonsense=1); raise SystemExit(3)
                 except TypeError: pass
-                try: takt.trials(session, 5); raise SystemExit(3)
-                except TypeError: pass
+                for bad in ((5, {}), (None, {}), ([1], {"steps": "5"}), ([1], {"items": len}), ([1], {"io": "yes"})):
+                    try: takt.trials(session, bad[0], **bad[1]); raise SystemExit(3)
+                    except TypeError: pass
                 try:
                     for _ in takt.trials(session, [1, 2], io=True, steps=0): pass
                     raise SystemExit(4)

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """takt.torch.watch() with PyTorch for CPUs: what is timed, where, and that nothing is left behind."""
 
-import statistics
-import sys
+import copy
+import gc
+import pickle
 import time
 import unittest
+import weakref
 
 import takt
 import takt.torch
@@ -143,6 +145,64 @@ class Watch(unittest.TestCase):
             pass
         new = self.new()
         self.assertEqual((new["Forward"], new["Forward/encoder"], new["Forward/head"], new["Other"]), (3, 3, 1, 1))
+
+    def test_nothing_is_kept_after_an_exception(self):
+        alive = []
+        for fails in (True, False):
+            net = Net()
+            net.fails = fails
+            with takt.torch.watch(net, backward_modules=True):
+                try:
+                    out = net(torch.randn(1, 8))
+                    del out
+                    net.encoder(torch.randn(1, 8))  # a module alone
+                except KeyError:
+                    pass
+            alive.append(weakref.ref(net))
+            del net
+        gc.collect()
+        self.assertEqual([each() for each in alive], [None, None])
+        with takt.Batch:
+            pass
+        self.assertEqual(self.new()["Batch"], 1)
+
+    def test_removal_in_the_forward_pass_ends_its_regions(self):
+        watched = takt.torch.watch(self.net)
+        self.net.head.register_forward_pre_hook(lambda *_: watched.remove())
+        self.net(torch.randn(1, 8))
+        with takt.Batch:
+            pass
+        self.assertEqual(self.new()["Batch"], 1)
+
+    def test_a_reused_input_gathers_no_hooks(self):
+        x = torch.zeros(1, 8, requires_grad=True)
+        with takt.torch.watch(self.net, backward_modules=True):
+            for _ in range(5):
+                self.net(x).sum().backward()
+        self.assertFalse(x._backward_hooks)
+
+    def test_copies_are_not_watched(self):
+        with takt.torch.watch(self.net):
+            copies = [copy.deepcopy(self.net), pickle.loads(pickle.dumps(self.net))]
+        for each in copies:
+            each(torch.randn(1, 8))
+        self.assertEqual(self.new(), {})
+
+    def test_wrong_arguments_leave_nothing_behind(self):
+        original = torch.autograd.backward
+        for wrong in ({"optimizer": "x"}, {"optimizer": [1]}, {"depth": "a"}):
+            with self.assertRaises(TypeError):
+                takt.torch.watch(self.net, **wrong)
+        self.net(torch.randn(1, 8))
+        self.assertEqual(self.new(), {})
+        self.assertIs(torch.autograd.backward, original)
+
+    def test_a_module_with_two_names_has_the_first(self):
+        self.net.again = self.net.head
+        with takt.torch.watch(self.net):
+            self.net(torch.randn(1, 8))
+        self.assertEqual(self.new()["Forward/head"], 1)
+        self.assertNotIn("Forward/head/again", self.new())
 
     def test_two_watches_recomputation_and_schedulers(self):
         other = nn.Linear(2, 2)

@@ -96,4 +96,4 @@ def run(base, test, *arguments):
     fetch.become(inside, directory, str(pathlib.Path(__file__).with_name(test)), *arguments)
 
 
-{"build": build, "run": run}[sys.argv[1]](pathlib.Path(sys.argv[2]), *sys.argv[3:])
+{"build": build, "run": run}[sys.argv[1]](pathlib.Path(sys.argv[2]).resolve(), *sys.argv[3:])

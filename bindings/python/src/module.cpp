@@ -100,6 +100,7 @@ takt::TrialOptions trial_options(const nb::dict& given) {
        [&](nb::handle value) { options.time_limit = milliseconds("time_limit", nb::cast<double>(value)); }},
       {"progress_steps", set_int(options.progress_steps)},
       {"go_on", set_bool(options.go_on)},
+      {"reset", set_function(options.reset)},
       {"save", set_function(options.save)},
       {"restore", set_function(options.restore)},
       {"barrier", set_function(options.barrier)},
@@ -113,7 +114,11 @@ takt::TrialOptions trial_options(const nb::dict& given) {
     if (setter == setters.end()) {
       throw nb::type_error(("takt.trials() has no option '" + nb::cast<std::string>(name) + "'").c_str());
     }
-    setter->second(value);
+    try {
+      setter->second(value);
+    } catch (const nb::cast_error&) {
+      throw nb::type_error(("takt.trials(): the option '" + setter->first + "' has a value of a wrong type").c_str());
+    }
   }
   return options;
 }
@@ -139,10 +144,13 @@ class Trials {
   }
 
  private:
-  /// An iterator that is its own loader, such as a generator, cannot start again.
+  /// An iterator that is its own loader, such as a generator, cannot start again by itself.
   takt::TrialOptions with_reset(takt::TrialOptions options) {
     if (!loader_.is(batches_)) {
-      options.reset = [this] { batches_ = nb::iter(loader_); };
+      options.reset = [this, own = std::move(options.reset)] {
+        if (own) { own(); }
+        batches_ = nb::iter(loader_);
+      };
     }
     return options;
   }
@@ -153,11 +161,35 @@ class Trials {
     return std::nullopt;
   }
 
+  friend int visit_trials(PyObject* self, visitproc visit, void* arg);
+  friend int clear_trials(PyObject* self);
+
   nb::object run_;
   nb::object loader_;
   nb::object batches_;
   takt::detail::TrialPull<true> trials_;
 };
+
+// For Python's garbage collector: a loader may hold its trials.
+int visit_trials(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) {
+    const Trials& trials = *nb::inst_ptr<Trials>(self);
+    Py_VISIT(trials.run_.ptr());
+    Py_VISIT(trials.loader_.ptr());
+    Py_VISIT(trials.batches_.ptr());
+  }
+  return 0;
+}
+int clear_trials(PyObject* self) {
+  Trials& trials = *nb::inst_ptr<Trials>(self);
+  trials.loader_ = nb::none();
+  trials.batches_ = nb::none();
+  return 0;
+}
+PyType_Slot trials_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_trials)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_trials)},
+                              {0, nullptr}};
 
 nb::object or_none(bool known, double value) { return known ? nb::cast(value) : nb::none(); }
 template <class T>
@@ -231,6 +263,7 @@ std::string snapshot_json() {
 }  // namespace
 
 NB_MODULE(_takt, m) {
+  nb::set_leak_warnings(false);  // daemon threads keep a program's globals at its end
   if (!add_regions(m.ptr())) { throw nb::python_error(); }
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
 
@@ -250,7 +283,7 @@ NB_MODULE(_takt, m) {
       .def(
           "close", [](const Run& run) { return run.session().close(); }, unlocked);
 
-  nb::class_<Trials>(m, "Trials")
+  nb::class_<Trials>(m, "Trials", nb::type_slots(trials_slots))
       .def(nb::init<nb::object, nb::object, const nb::dict&>())
       .def("__iter__", [](nb::handle self) { return nb::borrow<nb::object>(self); })
       .def("__next__", &Trials::next);

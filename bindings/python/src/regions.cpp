@@ -5,6 +5,7 @@
 // in the stable ABI, and guarded by the interpreter's lock.
 #include "regions.hpp"
 
+#include <takt/detail/hot.hpp>
 #include <takt/key.hpp>
 
 #include <takt.h>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include <pthread.h>
 
@@ -111,11 +111,17 @@ bool begin(Region& region) {
   return true;
 }
 
+/// Ends a region that another object of the same name started on this thread; without one, reports that.
+void end_by_name(const Region& region) {
+  if (region.start != Start::span && takt::detail::end_innermost(key_of(region)) != 0) { return; }
+  takt_region none = {0, 0};
+  takt_end(&none);
+}
+
 void end(Region& region) {
   Open* const open = newest(region);
   if (open == nullptr) {
-    takt_region none = {0, 0};
-    takt_end(&none);  // reports it
+    end_by_name(region);
     return;
   }
   if (region.start == Start::span) {
@@ -136,7 +142,9 @@ const takt_key* key_from(PyObject* given, int kind) {
   Py_ssize_t size = 0;
   const char* const name = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, &size) : nullptr;
   if (name == nullptr) {
-    if (!PyErr_Occurred()) { PyErr_SetString(PyExc_TypeError, "takt: a region is named by a str or another region"); }
+    if (!PyErr_Occurred()) {
+      PyErr_SetString(PyExc_TypeError, "takt: a region is named by a str or another region, or decorates a function");
+    }
     return nullptr;
   }
   if (std::strlen(name) != static_cast<std::size_t>(size)) {
@@ -337,6 +345,22 @@ PyObject* region_call(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return wrap(self, function);
 }
 
+/// Copies and pickles have the name, kind and sampling, and no open regions.
+PyObject* region_reduce(PyObject* self, PyObject*) {
+  const Region& region = *as_region(self);
+  if (region.start == Start::cuda || region.start == Start::hip) {
+    PyErr_SetString(PyExc_TypeError, "takt: a region on a GPU stream cannot be copied or pickled");
+    return nullptr;
+  }
+  PyObject* const module = PyImport_ImportModule("takt._decorator");
+  PyObject* const restore = module == nullptr ? nullptr : PyObject_GetAttrString(module, "restore");
+  Py_XDECREF(module);
+  if (restore == nullptr) { return nullptr; }
+  const takt::Key& key = key_of(region);
+  return Py_BuildValue("N(ssIi)", restore, key.name(), takt::to_string(key.kind()), region.every,
+                       region.start == Start::span ? 1 : 0);
+}
+
 PyObject* region_name(PyObject* self, void*) { return PyUnicode_FromString(key_of(*as_region(self)).name()); }
 PyObject* region_kind(PyObject* self, void*) {
   return PyUnicode_FromString(takt::to_string(key_of(*as_region(self)).kind()));
@@ -362,6 +386,7 @@ PyMethodDef region_methods[] = {
     {"end", region_end, METH_NOARGS, "Ends this thread's newest region of this object."},
     {"lap", region_lap, METH_O, "Ends the region and starts one of this name or region, with one clock reading."},
     {"items", region_items, METH_O, "Adds samples to the open region."},
+    {"__reduce__", region_reduce, METH_NOARGS, nullptr},
     {"bytes", region_bytes, METH_O, "Adds bytes moved to the open region."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -374,7 +399,13 @@ void* slot(Function function) {
   return reinterpret_cast<void*>(function);
 }
 
-PyObject* metric(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+PyObject* metric(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  if (keywords != nullptr && PyTuple_Size(keywords) == 1 && count == 2 &&
+      PyUnicode_CompareWithASCIIString(PyTuple_GetItem(keywords, 0), "step") == 0) {
+    ++count;  // its value is behind the positional ones
+  } else if (keywords != nullptr && PyTuple_Size(keywords) != 0) {
+    count = 0;
+  }
   if (count < 2 || count > 3) {
     PyErr_SetString(PyExc_TypeError, "takt.metric() takes a name, a number and, if you like, a step");
     return nullptr;
@@ -413,7 +444,7 @@ PyMethodDef functions[] = {
      "region(name, *, kind=None, stream=None, every=None)\n--\n\nWhat to time: for `with`, and as a decorator."},
     {"span", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_span)), METH_FASTCALL | METH_KEYWORDS,
      "span(name, *, kind=None)\n--\n\nTimes a duration that may overlap others, as in coroutines."},
-    {"metric", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(metric)), METH_FASTCALL,
+    {"metric", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(metric)), METH_FASTCALL | METH_KEYWORDS,
      "metric(name, value, step=None)\n--\n\nRecords a number at the thread's current step, or at `step`."},
     {"record", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(record)), METH_FASTCALL,
      "record(name, seconds)\n--\n\nAdds a region that was timed elsewhere."},

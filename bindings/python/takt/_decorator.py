@@ -8,11 +8,19 @@ import inspect
 from . import _takt
 
 
+def restore(name, kind, every, is_span):
+    """Makes a region again that was copied or pickled."""
+    return _takt.span(name, kind=kind) if is_span else _takt.region(name, kind=kind, every=every if every > 1 else None)
+
+
 def wrap(region, function):
     """Returns the function with a region around each call; `region` is None for one with the function's name.
 
     Of a coroutine, the span from its start to its end is recorded, because other tasks run meanwhile. Of a generator,
     each resumption is a region: the time between them is the caller's."""
+    if isinstance(function, (type, staticmethod, classmethod)) or not callable(function):
+        raise TypeError("takt: a region decorates a function; write @staticmethod, @classmethod and @property above it, and "
+                        "decorate the methods of a class")
     if inspect.isasyncgenfunction(function):
         raise TypeError("takt: an asynchronous generator cannot be timed; use `with takt.span(name):` in it")
     name = getattr(function, "__qualname__", type(function).__name__) if region is None else region.name

@@ -46,9 +46,9 @@ class Session:
         given = {f"TAKT_{key.upper()}": _text(value) for key, value in options.items() if value is not None}
         # Its git commit is the run's; the executable is only Python.
         _takt.set_program_file(getattr(sys.modules.get("__main__"), "__file__", None) or "")
-        self._run = _takt.Run(name, given)
+        self._run = _takt.Run("run" if name is None else str(name), given)
         self._pid = os.getpid()
-        self._closed = False
+        self._closed: bool | None = None  # result of close()
         identity = self._run.identity()
         self.name, self.id, self.directory = identity["name"], identity["id"], identity["directory"]
         self.rank, self.world_size = identity["rank"], identity["world_size"]
@@ -56,13 +56,13 @@ class Session:
         try:
             for tracker in chosen:
                 self.add(tracker)
+            for key, value in dict(params or {}).items():
+                self.param(key, value)
+            for key, value in dict(tags or {}).items():
+                self.tag(key, value)
         except BaseException:
             self.close()
             raise
-        for key, value in (params or {}).items():
-            self.param(key, value)
-        for key, value in (tags or {}).items():
-            self.tag(key, value)
 
     def add(self, tracker: str) -> None:
         """Adds a tracker: "mlflow", "wandb", "tensorboard" or "prometheus"."""
@@ -72,11 +72,11 @@ class Session:
 
     def param(self, name: str, value: object) -> None:
         """Records a hyper-parameter; a later value of the same name wins."""
-        self._run.param(name, value if isinstance(value, float) else _text(value))
+        self._run.param(str(name), value if isinstance(value, float) else _text(value))
 
     def tag(self, name: str, value: object) -> None:
         """Records a tag; a later value of the same name wins."""
-        self._run.tag(name, str(value))
+        self._run.tag(str(name), str(value))
 
     def unit(self, items: str) -> None:
         """Sets the plural name of what items() counts, such as "tokens"."""
@@ -107,11 +107,10 @@ class Session:
         global _open
         if _open is self:
             _open = None
-        if self._closed:
-            return True
-        self._closed = True
-        _flush()
-        return self._run.close()
+        if self._closed is None:
+            _flush()
+            self._closed = self._run.close()
+        return self._closed
 
     def __enter__(self) -> Session:
         return self
@@ -122,7 +121,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"takt.Session({self.name!r}, {'closed' if self._closed else 'open'})"
+        return f"takt.Session({self.name!r}, {'open' if self._closed is None else 'closed'})"
 
 
 def _check_tracker(name: str) -> None:
@@ -138,13 +137,14 @@ def _flush() -> None:
     """Writes what Python has buffered, so that it comes before Takt's table."""
     try:
         sys.stdout.flush()
-    except (AttributeError, OSError, ValueError):
+    except Exception:  # whatever the program has put there
         pass
 
 
 def _close_if_interrupted() -> None:
     """Python ends an interrupted program by a signal, which skips libtakt's own end."""
-    if _open is not None and _open._pid == os.getpid() and isinstance(getattr(sys, "last_value", None), KeyboardInterrupt):
+    interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt) and not hasattr(sys, "ps1")
+    if interrupted and _open is not None and _open._pid == os.getpid():
         _open.fail()
         _open.close()
 
@@ -159,9 +159,11 @@ def trials(session: Session, loader: Iterable[_B], **options: Any) -> Iterator[_
     each batch. Trials repeat one batch without a copy; a loop that changes it should leave out SYNTHETIC.
 
     options: those of takt::TrialOptions: io, synthetic, full, trials, warmup, steps, time_limit (seconds), progress_steps,
-    go_on, save, restore, wait, barrier, time_loader, items, batch_place. Data restart by iter(loader); for a generator, which
-    cannot restart, trials end with it. If the loop leaves work on a GPU, pass wait=torch.cuda.synchronize.
-    Raises RuntimeError for invalid values, TypeError for unknown options."""
+    go_on, reset, save, restore, wait, barrier, time_loader, items (of a batch, an int), batch_place. Data restart by
+    iter(loader), after reset(). A generator cannot restart, so trials end with it. If the loop leaves work on a GPU, pass wait=torch.cuda.synchronize.
+    Raises TypeError for unknown options and wrong types, and RuntimeError at the first batch for invalid values."""
+    if loader is None:
+        raise TypeError("takt.trials(): the loader is None")
     return _takt.Trials(session._run, loader, options)
 
 

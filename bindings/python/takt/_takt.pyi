@@ -24,7 +24,7 @@ class Region:
     def begin(self) -> Region:
         """Starts a region."""
     def end(self) -> None:
-        """Ends it, on any thread."""
+        """Ends it, on any thread. If no region of this object is open, ends this thread's innermost one of its name."""
     def lap(self, next: str | Region) -> None:
         """Ends it and starts one of this name, with one clock reading."""
     def items(self, n: int) -> None:
@@ -46,7 +46,7 @@ def region(function: _F) -> _F: ...
 def span(name: str | Region, *, kind: _Kind | None = None) -> Region:
     """Returns a duration to time that may overlap others, as between tasks of asyncio. It has no regions below it, and
     counts below the region that is open at its end. Decorated coroutine functions are spans."""
-def metric(name: str, value: float, step: int | None = None, /) -> None:
+def metric(name: str, value: float, /, step: int | None = None) -> None:
     """Records a number at the thread's current step, or at `step`."""
 def record(name: str | Region, seconds: float, /) -> None:
     """Adds a region that was timed elsewhere."""

@@ -3,8 +3,10 @@
 """Regions of a training loop in PyTorch, without changes to its model."""
 
 import functools
+import inspect
 import threading
 import types
+import weakref
 
 import torch
 
@@ -12,6 +14,8 @@ from . import _takt
 
 _PHASES = ("Forward", "Backward", "Optimizer")  # have a kind
 _PREDEFINED = (*_PHASES, "Epoch", "Batch", "Validation", "Checkpoint", "Comm", "IO", "Other")
+# From PyTorch 2.1 on, hooks run after an exception, too.
+_ALWAYS_CALLED = "always_call" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
 _CONTAINERS = (torch.nn.ModuleList, torch.nn.ModuleDict)  # are not called themselves
 
 
@@ -29,7 +33,8 @@ def watch(model, optimizer=None, loader=None, *, depth=1, backward_modules=False
     If the model is on a GPU, regions also have the span on its current stream.
 
     Uses hooks. All calls of torch.autograd.backward() in the process, such as loss.backward(), are Backward while
-    something is watched. Not for several models that run at the same time on different threads.
+    something is watched. Several models share these regions. Copies of the model, also pickled ones, are not watched;
+    load those where takt is installed. Compile or script a model before, and watch it with depth=0.
     Returns a Watch; its remove(), or the end of `with`, removes everything again. Needs PyTorch 1.13."""
     return Watch(model, optimizer, loader, depth, backward_modules)
 
@@ -38,6 +43,10 @@ class Watch:
     """Result of watch(): iterates over the loader's batches."""
 
     def __init__(self, model, optimizer, loader, depth, backward_modules):
+        if not isinstance(depth, int):
+            raise TypeError("takt: depth is an int")
+        if optimizer is not None and not callable(getattr(optimizer, "step", None)):
+            raise TypeError("takt: the optimizer has no step(); to watch several, watch each with its model")
         self._model = model
         self._loader = loader
         self._removals = []
@@ -45,11 +54,15 @@ class Watch:
         self._device = parameter.device if parameter is not None and parameter.is_cuda else None
         self._regions = {}
         self._threads = _Threads()
-        self._hook(model, "Forward", False)
-        for name, module, is_deepest in _modules(model, depth):
-            if name in _PREDEFINED:
-                name += " (module)"
-            self._hook(module, name, backward_modules and is_deepest)
+        try:
+            self._hook(model, "Forward", False)
+            for name, module, is_deepest in _modules(model, depth, {model}):
+                if name in _PREDEFINED:
+                    name += " (module)"
+                self._hook(module, name, backward_modules and is_deepest)
+        except BaseException:
+            self.remove()
+            raise
         self._removals.append(_watch_backward(self))
         if optimizer is not None:
             self._removals.append(self._watch_optimizer(optimizer))
@@ -57,7 +70,7 @@ class Watch:
     def __iter__(self):
         if self._loader is None:
             raise TypeError("takt: watch() got no loader")
-        return _Batches(iter(self._loader))
+        return _Batches(iter(self._loader), self._threads)
 
     def __len__(self):
         return len(self._loader)
@@ -69,7 +82,8 @@ class Watch:
         self.remove()
 
     def remove(self):
-        """Removes all hooks. Regions that are open end as usual."""
+        """Removes all hooks, and ends the regions of forward passes on this thread."""
+        self._threads.here.end_all()
         while self._removals:
             self._removals.pop()()
 
@@ -90,23 +104,22 @@ class Watch:
 
         def before(_, inputs):
             here = threads.here
-            if is_model:
-                here.end_all()
+            if is_model and not _ALWAYS_CALLED:
+                here.end_all()  # what an exception left open
             here.open.append((module, region(name).begin()))
             if in_backward and grad_enabled():
                 tensor = _first_with_gradient(inputs)
-                # The gradient of the last module's output begins that one, which ends this one.
-                if tensor is not None and tensor is not here.output:
+                # The gradient of the last module's output begins that one, which ends this one. A leaf has no module.
+                if tensor is not None and not tensor.is_leaf and tensor is not here.output():
                     tensor.register_hook(end_module)
 
         def after(_, inputs, output):
             here = threads.here
             here.end(module)
-            if is_model:
-                here.output = None
-            elif in_backward and grad_enabled():
-                here.output = tensor = _first_with_gradient(output)
+            if in_backward and grad_enabled():
+                tensor = _first_with_gradient(output)
                 if tensor is not None:
+                    here.output = weakref.ref(tensor)
                     tensor.register_hook(begin_module)
 
         def begin_module(_):
@@ -122,12 +135,9 @@ class Watch:
             if here.module is module:
                 here.end_module()
 
-        self._removals.append(module.register_forward_pre_hook(before).remove)
-        try:
-            handle = module.register_forward_hook(after, always_call=True)
-        except TypeError:  # an older PyTorch: after an exception, the next forward pass ends the regions
-            handle = module.register_forward_hook(after)
-        self._removals.append(handle.remove)
+        options = {"always_call": True} if _ALWAYS_CALLED else {}
+        self._removals.append(module.register_forward_pre_hook(_Hook(before)).remove)
+        self._removals.append(module.register_forward_hook(_Hook(after), **options).remove)
 
     def _watch_optimizer(self, optimizer):
         # A method, as learning-rate schedulers require; they may wrap it again.
@@ -156,30 +166,33 @@ class Watch:
 
 
 class _Batches:
-    def __init__(self, batches):
+    def __init__(self, batches, threads):
         self._batches = batches
+        self._threads = threads
         self._region = _takt.region("IO")
 
     def __iter__(self):
         return self
 
     def __next__(self):
+        self._threads.here.end_all()  # what an exception left open
         with self._region:
             return next(self._batches)
 
 
-def _modules(model, depth):
+def _modules(module, depth, seen, prefix=""):
     """Yields name, module and whether it is one of the deepest, for modules at most `depth` deep. Containers that are
-    not called do not count."""
-    def below(module, prefix, level):
-        for name, child in module.named_children():
-            if isinstance(child, _CONTAINERS):
-                yield from below(child, f"{prefix}{name}.", level)
-                continue
-            inner = list(below(child, f"{prefix}{name}.", level + 1)) if level < depth else []
-            yield prefix + name, child, not inner
-            yield from inner
-    return below(model, "", 1) if depth > 0 else ()
+    not called do not count. A module with several names has the first."""
+    for name, child in module.named_children() if depth > 0 else ():
+        if child in seen:
+            continue
+        seen.add(child)
+        if isinstance(child, _CONTAINERS):
+            yield from _modules(child, depth, seen, f"{prefix}{name}.")
+            continue
+        inner = list(_modules(child, depth - 1, seen, f"{prefix}{name}."))
+        yield prefix + name, child, not inner
+        yield from inner
 
 
 class _Threads(threading.local):
@@ -194,7 +207,7 @@ class _Here:
 
     def __init__(self):
         self.open = []  # modules in the forward pass, outermost first, with their regions
-        self.output = None  # of the last module with a hook, within the model's forward pass
+        self.output = _nothing  # of the last module with a hook, as a weak reference
         self.in_backward = False
         self.module = None  # in the backward pass
         self.module_region = None
@@ -221,6 +234,27 @@ class _Here:
 
 def _same(region, _):
     return region
+
+
+def _nothing(*_):
+    return None
+
+
+class _Hook:
+    """A hook that a copy of the module, also a pickled one, does not have."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def __call__(self, *values):
+        self._function(*values)
+
+    def __reduce__(self):
+        return _no_hook, ()
+
+
+def _no_hook():
+    return _nothing
 
 
 def _first_with_gradient(values):
@@ -262,6 +296,8 @@ def _timed_backward(*args, **kwargs):
     if not _watching or _watching[-1]._threads.here.in_backward:  # the last one was just removed, or a checkpoint runs another pass
         return _original(*args, **kwargs)
     passes = [each._threads.here for each in _watching]
+    for each in passes:
+        each.end_all()  # what an exception left open
     with _watching[-1].region("Backward"):
         for each in passes:
             each.in_backward = True
