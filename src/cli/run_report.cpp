@@ -12,6 +12,7 @@
 #include "ranks/rank_comparison.hpp"
 #include "report/console.hpp"
 #include "report/notes.hpp"
+#include "report/rank_trials.hpp"
 #include "report/results_report.hpp"
 #include "report/text_table.hpp"
 
@@ -295,63 +296,21 @@ void add_ending(const Rank& rank, bool is_alone, std::vector<std::string>& lines
   }
 }
 
-constexpr std::size_t kMaxRanksWithTrials = 32;
-
-/// Returns the ranks with trials, in order; if there are too many, the slowest, by FULL, else SYNTHETIC, else IO.
-std::vector<const Snapshot*> shown_trials(const std::vector<Rank>& ranks, std::size_t& all) {
-  std::vector<const Snapshot*> shown;
+std::vector<detail::RankTrials> trials_of_ranks(const std::vector<Rank>& ranks) {
+  std::vector<detail::RankTrials> trials;
   for (const Rank& each : ranks) {
-    if (each.snapshot.trials != nullptr) { shown.push_back(&each.snapshot); }
+    const Snapshot& rank = each.snapshot;
+    if (rank.trials != nullptr) { trials.push_back({rank.run.rank, rank.run.host, *rank.trials}); }
   }
-  all = shown.size();
-  if (all <= kMaxRanksWithTrials) { return shown; }
-  const auto rate = [](const Snapshot* rank) {
-    for (const TrialKind kind : {TrialKind::full, TrialKind::synthetic}) {
-      if (rank->trials->of(kind).trials != 0) { return rank->trials->of(kind).per_s; }
-    }
-    return rank->trials->of(TrialKind::io).per_s;
-  };
-  std::stable_sort(shown.begin(), shown.end(), [&](const auto* a, const auto* b) { return rate(a) < rate(b); });
-  shown.resize(kMaxRanksWithTrials);
-  return shown;
-}
-
-/// Returns a line for each rank, with its rates.
-std::string trials_of_ranks(const RunReport& run, int width, bool color) {
-  std::size_t all = 0;
-  std::vector<detail::TextTable::Line> lines;
-  std::array<bool, kTrialKinds> ran = {};
-  for (const Snapshot* rank : shown_trials(run.ranks, all)) {
-    detail::TextTable::Line line = {std::to_string(rank->run.rank), 0, {}};
-    for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
-      const TrialRate& rate = rank->trials->kinds[kind];
-      ran[kind] = ran[kind] || rate.trials != 0;
-      line.cells.push_back(rate.trials != 0 ? detail::human_rate(rate.per_s) : "-");
-    }
-    line.cells.push_back(rank->trials->unit + "/s");
-    line.cells.push_back(detail::printable(rank->run.host));
-    lines.push_back(std::move(line));
-  }
-  detail::Page page(width, color);
-  const detail::TextTable table({{"SYNTHETIC", 0, ran[0]},
-                                 {"IO", 0, ran[1]},
-                                 {"FULL", 0, ran[2]},
-                                 {"unit", 1, true, true},
-                                 {"host", 2, true, true}},
-                                std::move(lines), page.width(), "rank");
-  page.add({table.head()}, detail::Page::Style::bold);
-  page.add(table.body(), detail::Page::Style::plain);
-  if (all > kMaxRanksWithTrials) {
-    page.add({detail::format("the slowest of {} ranks; --json has all", all)}, detail::Page::Style::dim);
-  }
-  return page.text();
+  return trials;
 }
 
 std::string trials_text(const RunReport& run, int width, bool color) {
   if (!run.trials) { return ""; }
   const RunInfo& info = run.job.sum.run;
   if (run.ranks.size() == 1) { return "\n" + detail::format_trials(info, run.trials->sum, width, color); }
-  return "\n" + detail::format_job_trials(info, *run.trials, width, color) + "\n" + trials_of_ranks(run, width, color);
+  return "\n" + detail::format_job_trials(info, *run.trials, width, color) + "\n" +
+         detail::format_rank_trials(trials_of_ranks(run.ranks), width, color);
 }
 
 /// Returns the measurements of the first rank that has some; a single rank has them below its table.

@@ -9,6 +9,7 @@
 #include <takt/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <iterator>
@@ -37,6 +38,51 @@ void visit_series(Coder& coder, Series& series) {
   visit_extent(coder, series.throughput);
 }
 
+template <class Coder, class Rate>
+void visit_trial_rate(Coder& coder, Rate& rate, TrialInterval& interval) {
+  for (auto* each : {&rate.trials, &rate.steps, &rate.items, &rate.ns, &rate.n, &rate.wait_ns, &rate.copy_ns,
+                     &rate.begun_again, &rate.left_out_steps, &rate.left_out_ns}) {
+    coder.number(*each);
+  }
+  for (auto* each : {&rate.begin_unix_ns, &rate.end_unix_ns}) { coder.number(*each); }
+  for (auto* each : {&rate.over_trials, &rate.copies_count}) { coder.number(*each); }
+  coder.real(rate.per_s);
+  coder.real(interval.low);
+  coder.real(interval.high);
+  coder.list(rate.each, [](auto& inner, auto& one) {
+    for (auto* each : {&one.steps, &one.items, &one.ns}) { inner.number(*each); }
+    inner.real(one.per_s);
+  });
+}
+
+/// Visits the trials of a rank. An interval whose upper end is not above 0 is none.
+template <class Coder, class Trials>
+void visit_trials(Coder& coder, Trials& trials, std::array<TrialInterval, kTrialKinds>& intervals) {
+  for (unsigned kind = 0; kind < kTrialKinds; ++kind) { visit_trial_rate(coder, trials.kinds[kind], intervals[kind]); }
+  for (auto* each : {&trials.unit, &trials.batch_place, &trials.waits_by, &trials.cut}) { coder.text(*each); }
+  for (auto* each : {&trials.streams, &trials.failed_waits, &trials.steps_a_trial}) { coder.number(*each); }
+  coder.real(trials.seconds_a_trial);
+  coder.number(trials.took_ns);
+}
+
+void encode_trials(Encoder& encoder, const TrialResults& trials) {
+  std::array<TrialInterval, kTrialKinds> intervals;
+  for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
+    intervals[kind] = trials.kinds[kind].interval.value_or(TrialInterval());
+  }
+  visit_trials(encoder, trials, intervals);
+}
+
+TrialResults decode_trials(Decoder& decoder) {
+  TrialResults trials;
+  std::array<TrialInterval, kTrialKinds> intervals;
+  visit_trials(decoder, trials, intervals);
+  for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
+    if (intervals[kind].high > 0) { trials.kinds[kind].interval = intervals[kind]; }
+  }
+  return trials;
+}
+
 }  // namespace
 
 std::vector<RankSeries> series_of(const Snapshot& snapshot) {
@@ -61,6 +107,7 @@ std::string pack_rank(const Snapshot& snapshot, std::string_view steps) {
   visit_who(encoder, who);
   encoder.list(series_of(snapshot), [](Encoder& inner, const RankSeries& each) { visit_series(inner, each); });
   encoder.text(steps);
+  if (snapshot.trials != nullptr) { encode_trials(encoder, *snapshot.trials); }
   return bytes;
 }
 
@@ -71,6 +118,7 @@ GatheredRank unpack_rank(std::string_view bytes) {
   visit_who(decoder, rank.who);
   decoder.list(rank.series, [](Decoder& inner, RankSeries& each) { visit_series(inner, each); });
   decoder.text(steps);
+  if (decoder.more()) { rank.trials = decode_trials(decoder); }
   if (!decoder.ok() || decoder.more()) { throw Error("invalid data of a rank"); }
   rank.steps = unpack_steps(steps);
   return rank;

@@ -7,8 +7,10 @@
 
 #include <takt/config.hpp>
 #include <takt/snapshot.hpp>
+#include <takt/trial_results.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,7 @@ struct GatheredRank {
   JobRank who;
   std::vector<RankSeries> series;
   RankSteps steps;
+  std::optional<TrialResults> trials = {};  ///< what job_trials() adds up, and takes from the slowest rank
 };
 
 /// Returns the series of the snapshot's rank. Any thread.

@@ -6,11 +6,15 @@
 #include "base/environment.hpp"
 #include "base/report_error.hpp"
 #include "base/text.hpp"
+#include "measure/job_trials.hpp"
 #include "process/process.hpp"
 #include "ranks/gathered_ranks.hpp"
 #include "ranks/packed_record.hpp"
 #include "ranks/rank_steps.hpp"
 #include "report/job_report.hpp"
+#include "report/rank_trials.hpp"
+#include "report/results_report.hpp"
+#include "report/text_table.hpp"
 #include "session/gathered_job.hpp"
 #include "session/run_identity.hpp"
 #include "session/session_impl.hpp"
@@ -23,12 +27,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -83,6 +89,30 @@ GatheredRanks gathered_part(const SessionImpl::Recorded& recorded, std::uint32_t
   return {{{rank, pack_rank(*recorded.snapshot, recorded.steps)}}, pack_record(*recorded.snapshot, rank)};
 }
 
+// Trials that were printed. Only on the thread that may call MPI.
+const TrialResults* g_printed_trials = nullptr;
+
+/// Prints the trials of all ranks, once, if this rank has run some.
+void print_trials(const SessionImpl& session, const Snapshot& own, const GatheredRanks& part) {
+  if (own.trials == nullptr || own.trials.get() == g_printed_trials || !session.prints()) { return; }
+  g_printed_trials = own.trials.get();
+  std::vector<RankTrials> ranks;
+  std::vector<TrialResults> results;
+  for (const GatheredRanks::Rank& each : part.ranks) {
+    GatheredRank rank = unpack_rank(each.bytes);
+    if (!rank.trials) { continue; }
+    results.push_back(*rank.trials);
+    ranks.push_back({static_cast<int>(rank.who.number), rank.who.host, *std::move(rank.trials)});
+  }
+  if (ranks.size() < 2) { return; }
+  const int width = width_of(stdout, 0);
+  const bool color = wants_color(stdout, ConsoleOptions::Color::automatic);
+  const std::string text = format_job_trials(session.run(), job_trials(results), width, color) + "\n" +
+                           format_rank_trials(ranks, width, color);
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseconds timeout) {
   session.set_job(nullptr);  // data of an earlier call is discarded
   SessionImpl::Recorded recorded = session.recorded();
@@ -96,6 +126,7 @@ bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseco
   }
   const auto size = static_cast<std::uint32_t>(messages.size());
   if (!done) { report_missing(session.run(), gathering.part(), size, timeout); }
+  print_trials(session, *recorded.snapshot, gathering.part());
   session.set_job(std::make_shared<GatheredJob>(gathering.take_part(), std::move(recorded.snapshot), size));
   return done;
 }

@@ -111,6 +111,24 @@ int reduce_all(int paths) {
   return done && same ? 0 : 1;
 }
 
+/// Each rank has another pace.
+void reduce_trials() {
+  takt::Session session("reduce", takt::mpi::options());
+  const int rank = rank_in(MPI_COMM_WORLD);
+  takt::TrialOptions options;
+  options.io = options.synthetic = options.full = true;
+  options.steps = 20;
+  options.items = 8;
+  options.barrier = [] { MPI_Barrier(MPI_COMM_WORLD); };
+  const std::vector<int> data(20);
+  for (const int each : takt::trials(session, data, options)) {
+    (void)each;
+    const takt::Scope batch(takt::Batch);
+    busy_for(milliseconds(1 + rank));
+  }
+  for (int time = 0; time < 2; ++time) { takt::mpi::reduce(session, kTimeout); }  // prints them once
+}
+
 /// One rank does not take part and makes no MPI calls meanwhile.
 void reduce_without(int absent) {
   takt::Session session("reduce", takt::mpi::options());
@@ -206,6 +224,7 @@ void reduce_as_mpi_ends() {
 
 int run(const std::string& name, int number) {
   if (name == "all") { return reduce_all(number); }
+  if (name == "trials") { reduce_trials(); }
   if (name == "without") { reduce_without(number); }
   if (name == "death") { reduce_after_death(number); }
   if (name == "halves") { return reduce_halves() ? 0 : 1; }

@@ -59,6 +59,17 @@ class Reduce(rig.Case):
         self.assertEqual((path["n"], path["total"]["min_rank"], path["total"]["max_rank"]), (9, 0, 2))
         self.assertEqual((path["total"]["min_ns"], path["total"]["max_ns"]), (3_003_000, 9_003_000))
 
+    def test_rank_0_prints_the_trials_of_all_ranks_as_the_report_does(self):
+        ended = self.reduce(3, "trials", TAKT_TABLE=1)
+        printed = ended.out[ended.out.index("Takt: trials of reduce, run "):]
+        self.assertEqual(printed.count(", 3 ranks, took "), 1 + 1, ended)  # and the table's
+        rates = re.findall(r"(?m)^([012]) +\S+ +.* samples/s ", printed)
+        self.assertEqual(rates, ["0", "1", "2"], ended)
+        if COMMAND:
+            told = subprocess.run([COMMAND, "report", next(self.runs.iterdir())], stdout=subprocess.PIPE, text=True, check=True).stdout
+            told = told[told.index("Takt: trials of reduce, run "):].rstrip()
+            self.assertIn(told, printed)
+
     def test_the_same_for_more_paths(self):
         self.assertIn("as in files", self.reduce(3, "all", 500).out)
 

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 
 using namespace takt_test;
@@ -167,6 +168,33 @@ TEST_CASE("A rank as bytes: restores identity, rates and steps") {
     REQUIRE_THROWS_AS(unpack_rank(std::string_view(bytes).substr(0, length)), takt::Error);
   }
   CHECK_THROWS_AS(unpack_rank(bytes + "x"), takt::Error);
+}
+
+TEST_CASE("A rank as bytes: restores its trials") {
+  Snapshot snapshot = rank_steps_bytes_some_rank();
+  takt::TrialResults trials;
+  trials.unit = "samples";
+  trials.took_ns = 7;
+  trials.of(takt::TrialKind::io) = {2, 40, 320, 1000, 3.2e8, takt::TrialInterval{3e8, 4e8}, true, 2};
+  trials.of(takt::TrialKind::io).each = {{20, 160, 400, 4e8}, {20, 160, 600, 2.7e8}};
+  trials.of(takt::TrialKind::io).begin_unix_ns = -5;
+  snapshot.trials = std::make_shared<const takt::TrialResults>(trials);
+  const std::string bytes = pack_rank(snapshot, "");
+  const GatheredRank rank = unpack_rank(bytes);
+  REQUIRE(rank.trials);
+  const takt::TrialRate& io = rank.trials->of(takt::TrialKind::io);
+  CHECK((io.trials == 2 && io.steps == 40 && io.items == 320 && io.ns == 1000 && io.n == 2 && io.over_trials));
+  REQUIRE(io.interval);
+  CHECK((io.interval->low == 3e8 && io.interval->high == 4e8 && io.begin_unix_ns == -5));
+  REQUIRE(io.each.size() == 2);
+  CHECK((io.each[1].ns == 600 && io.each[1].per_s == 2.7e8));
+  CHECK_FALSE(rank.trials->of(takt::TrialKind::full).interval);
+  CHECK((rank.trials->unit == "samples" && rank.trials->took_ns == 7));
+  const std::size_t without = pack_rank(rank_steps_bytes_some_rank(), "").size();
+  CHECK_FALSE(unpack_rank(std::string_view(bytes).substr(0, without)).trials);
+  for (std::size_t length = without + 1; length < bytes.size(); ++length) {
+    REQUIRE_THROWS_AS(unpack_rank(std::string_view(bytes).substr(0, length)), takt::Error);
+  }
 }
 
 TEST_CASE("Steps: the data of all ranks together is bounded for any number of ranks") {
