@@ -13,7 +13,6 @@
 #include "cli/run_report.hpp"
 #include "findings/findings.hpp"
 #include "findings/step_history.hpp"
-#include "measure/trial_rate.hpp"
 #include "page/run_page.hpp"
 #include "ranks/rank_steps.hpp"
 #include "report/console.hpp"
@@ -164,7 +163,6 @@ Rank read_reported(const RankDirectory& directory, const ReportOptions& options,
   note("results.json", of_results);
   if (!concludes) { return rank; }
   detail::conclude(rank.snapshot, std::make_shared<const StepHistory>(history.finished()));
-  detail::add_finding_of_trials(rank.snapshot);
   const bool is_one = directories == 1 || options.rank >= 0;
   if (!is_one) { rank.snapshot.history.reset(); }  // takes too much memory for many ranks
   return rank;

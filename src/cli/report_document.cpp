@@ -13,6 +13,7 @@
 #include "report/job_report.hpp"
 #include "report/json_parts.hpp"
 #include "report/results_text.hpp"
+#include "report/trials_report.hpp"
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {

@@ -15,6 +15,7 @@
 #include "report/rank_trials.hpp"
 #include "report/results_report.hpp"
 #include "report/text_table.hpp"
+#include "report/trials_report.hpp"
 
 #include <algorithm>
 #include <array>

@@ -15,11 +15,10 @@
 #include "findings/findings.hpp"
 #include "findings/step_history.hpp"
 #include "journal/journal_reader.hpp"
-#include "measure/trial_rate.hpp"
 #include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_record.hpp"
 #include "ranks/rank_steps.hpp"
-#include "report/job_report.hpp"
+#include "report/job_figures.hpp"
 
 #include <takt/error.hpp>
 
@@ -232,7 +231,6 @@ DirectoryTurn::Reading DirectoryTurn::read_journal(const Show& show, Snapshot& s
       snapshot.trials = read_trials(RankDirectory(directory_), why);
       snapshot.measurements = read_results(RankDirectory(directory_), why);
       detail::conclude(snapshot, std::make_shared<const StepHistory>(history.finished()));
-      detail::add_finding_of_trials(snapshot);
     }
     const bool taken = show(snapshot, part);
     snapshot.rows.clear();

@@ -11,7 +11,6 @@
 #include "cli/run_directory.hpp"
 #include "cli/run_reader.hpp"
 #include "findings/findings.hpp"
-#include "measure/trial_rate.hpp"
 #include "report/text_table.hpp"
 
 #include <takt/error.hpp>
@@ -352,7 +351,6 @@ Rank WatchedRun::rank_of(const LiveRank& live) {
   rank.snapshot.measurements = read_results(rank.directory, why);
   const auto history = live.history ? std::make_shared<const StepHistory>(live.history->finished()) : nullptr;
   detail::conclude(rank.snapshot, history);
-  detail::add_finding_of_trials(rank.snapshot);
   return rank;
 }
 

@@ -9,6 +9,8 @@
 #include "findings/run_view.hpp"
 #include "findings/step_history.hpp"
 
+#include <takt/trial_results.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -58,6 +60,7 @@ void conclude(Snapshot& run, std::shared_ptr<const StepHistory> history) {
   run.history = std::move(history);
   Conclusions said = conclusions_of(run);
   run.findings = std::move(said.findings);
+  if (run.trials != nullptr && run.trials->finding) { run.findings.insert(run.findings.begin(), *run.trials->finding); }
   run.skipped_rules = std::move(said.skipped_rules);
 }
 

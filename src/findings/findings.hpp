@@ -25,7 +25,8 @@ struct Conclusions {
 /// steps need `run.history`. docs/findings.md has the rules. Any thread.
 Conclusions conclusions_of(const Snapshot& run);
 
-/// Stores the findings in `run`. \param history of its steps; nullptr if there is none. Any thread.
+/// Stores the findings in `run`, that of its trials first. Any thread.
+/// \param history of its steps; nullptr if there is none.
 void conclude(Snapshot& run, std::shared_ptr<const StepHistory> history);
 
 // Text helpers for the sentences of findings. All: any thread.

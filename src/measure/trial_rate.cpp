@@ -295,10 +295,5 @@ void conclude_trials(TrialResults& results) {
   }
 }
 
-void add_finding_of_trials(Snapshot& run) {
-  if (run.trials == nullptr || !run.trials->finding) { return; }
-  run.findings.insert(run.findings.begin(), *run.trials->finding);
-}
-
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -47,8 +47,5 @@ inline constexpr double kBound = 0.9;
 /// Sets `finding` or `unreported` from the three rates and their intervals (docs/trials.md has the rules). Any thread.
 void conclude_trials(TrialResults& results);
 
-/// Inserts the finding of the trials of `run` first, if there is one. Any thread.
-void add_finding_of_trials(Snapshot& run);
-
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -5,12 +5,9 @@
 #include "ranks/rank_steps.hpp"
 
 #include <takt/config.hpp>
-#include <takt/histogram.hpp>
 #include <takt/job.hpp>
-#include <takt/summary.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -37,38 +34,6 @@ std::vector<std::vector<std::size_t>> groups_of(const StepTimes& times);
 /// standard errors and positive in 8 of 10 windows. With 8 or more ranks it must also be above 4 x 1.4826 x MAD of the
 /// others' excesses. REQUIRES: at least two ranks and kMinComparedSteps.
 std::vector<RankExcess> excesses_of(const StepTimes& times, const std::vector<std::size_t>& group);
-
-/// A total in ns, and its rank.
-struct RankTotal {
-  static constexpr std::uint32_t kNobody = 0xFFFFFFFF;
-
-  std::uint64_t ns = 0;
-  std::uint32_t rank = kNobody;
-};
-
-/// Distribution of totals over ranks, in integers. An empty one is the identity of merge_into(), which is commutative
-/// and associative: any order and any tree give the same bits. Value type; not thread-safe.
-struct RankSpread {
-  std::uint64_t ranks = 0;  ///< number of ranks with a total
-  Wide sum_ns = 0;          ///< 128 bits: 100,000 ranks exceed 64 bits in two days
-  Wide squares = 0;         ///< in ns squared; saturates at 2^128 - 1
-  RankTotal min{~std::uint64_t{0}};
-  RankTotal max;
-  Histogram totals_us;  ///< one count per rank, in us: in ns, runs of more than 19.5 h would not fit
-
-  double mean_ns() const noexcept;
-  /// Sample standard deviation over ranks, in ns; 0 for fewer than two ranks.
-  double stdev_ns() const noexcept;
-  /// Maximum over mean, minus one; 0 if nothing was measured.
-  double imbalance() const noexcept;
-};
-
-/// Converts a total to the unit of RankSpread::totals_us.
-constexpr std::uint64_t histogram_value(std::uint64_t total_ns) noexcept { return total_ns / 1000; }
-/// Adds the total of one rank. For equal totals, min and max name the lower rank.
-void add_rank(RankSpread& spread, std::uint32_t rank, std::uint64_t total_ns) noexcept;
-/// Adds all data of `from`.
-void merge_into(RankSpread& spread, const RankSpread& from) noexcept;
 
 /// Time that a group of ranks waits for the slowest rank of each step.
 struct Imbalance {

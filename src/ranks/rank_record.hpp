@@ -6,7 +6,7 @@
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>
 
-#include "ranks/rank_comparison.hpp"
+#include "ranks/rank_spread.hpp"
 
 #include <cstdint>
 #include <map>

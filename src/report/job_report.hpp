@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_heat.hpp"
 #include "ranks/rank_record.hpp"
 
@@ -11,7 +10,6 @@
 #include <takt/snapshot.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,10 +47,8 @@ std::vector<std::uint32_t> paths_by_name(const Snapshot& sum);
 /// Returns the path's record; nullptr if there is none.
 const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::uint32_t path);
 
-/// Builds the figures of a record and its ranks, in their order. Paths are in the order of `first`, a snapshot of one
-/// rank, followed by paths that this rank lacks. Any thread.
-std::shared_ptr<const Job> job_of(RankRecord record, const std::vector<GatheredRank>& ranks, const Snapshot& first,
-                                  std::uint32_t world_size, std::vector<std::uint32_t> missing);
+/// Adds a series with a throughput, on a new thread, to a snapshot of several ranks.
+Series& add_job_series(Snapshot& sum, std::uint32_t path, const std::string& thread, const Throughput& throughput);
 
 /// Builds the job's report from a snapshot of one of its ranks. REQUIRES: snapshot.job.
 JobReport report_of_job(const Snapshot& snapshot);

@@ -3,7 +3,6 @@
 #include "report/json_parts.hpp"
 
 #include "findings/findings.hpp"
-#include "report/json_lines.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -301,75 +300,6 @@ JsonText region_memories_json(const Snapshot& snapshot) {
         {{"name", each.name}, {"resident", memory_json(each.resident)}, {"allocator", memory_json(each.allocator)}});
   }
   return all;
-}
-
-namespace {
-
-constexpr const char* kTrialsSchema = "takt-trials/1";
-
-JsonText text_or_null(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
-
-JsonText kind_json(TrialKind kind, const TrialRate& rate) {
-  JsonText each = JsonText::array();
-  for (const OneTrial& one : rate.each) {
-    each.push_back({{"steps", one.steps}, {"items", one.items}, {"ns", one.ns}, {"per_s", one.per_s}});
-  }
-  const bool has_rate = rate.ns != 0;
-  return {{"kind", to_string(kind)},
-          {"trials", rate.trials},
-          {"steps", rate.steps},
-          {"items", rate.items},
-          {"ns", rate.ns},
-          {"per_s", has_rate ? JsonText(rate.per_s) : JsonText()},
-          {"low", rate.interval ? JsonText(rate.interval->low) : JsonText()},
-          {"high", rate.interval ? JsonText(rate.interval->high) : JsonText()},
-          {"over", rate.over_trials ? "trials" : "windows"},
-          {"n", rate.n},
-          {"wait_ns", rate.wait_ns},
-          {"copy_ns", rate.copy_ns},
-          {"copies_count", rate.copies_count},
-          {"begun_again", rate.begun_again},
-          {"left_out_steps", rate.left_out_steps},
-          {"left_out_ns", rate.left_out_ns},
-          {"begin_unix_ns", rate.begin_unix_ns},
-          {"end_unix_ns", rate.end_unix_ns},
-          {"each", each}};
-}
-
-}  // namespace
-
-std::string trials_json(const RunInfo& run, const TrialResults& results) {
-  std::string text;
-  const JsonLines::Sink take = [&text](const std::string& piece) {
-    text += piece;
-    return true;
-  };
-  JsonLines lines(take);
-  lines.member("schema", kTrialsSchema);
-  lines.member("run_id", run.id);
-  lines.member("rank", run.rank);
-  lines.member("world_size", run.world_size);
-  lines.member("host", run.host);
-  lines.member("unit", results.unit);
-  lines.member("steps_a_trial", results.steps_a_trial);
-  lines.member("seconds_a_trial", results.seconds_a_trial);
-  lines.member("took_ns", results.took_ns);
-  lines.member("batches_taken", results.batches_taken);
-  lines.member("steps_done", results.steps_done);
-  lines.member("batch_place", text_or_null(results.batch_place));
-  lines.member("waits_by", text_or_null(results.waits_by));
-  lines.member("streams", results.streams);
-  lines.member("failed_waits", results.failed_waits);
-  lines.member("cut", text_or_null(results.cut));
-  lines.member("went_on", results.went_on);
-  lines.member("restored", results.restored);
-  unsigned kind = 0;
-  lines.array("kinds", results.kinds,
-              [&kind](const TrialRate& rate) { return kind_json(static_cast<TrialKind>(kind++), rate); });
-  lines.member("finding", results.finding ? finding_json(*results.finding) : JsonText());
-  lines.member("untold", text_or_null(results.unreported));
-  lines.finish();
-  return text;
 }
 
 }  // namespace detail

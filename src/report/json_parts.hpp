@@ -6,7 +6,6 @@
 
 #include <takt/job.hpp>
 #include <takt/snapshot.hpp>
-#include <takt/trial_results.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -42,9 +41,6 @@ JsonText unsampled_json(const Snapshot& snapshot);
 JsonText step_energies_json(const Snapshot& snapshot);
 JsonText region_energies_json(const Snapshot& snapshot);
 JsonText region_memories_json(const Snapshot& snapshot);
-
-/// Returns trials.json by schema takt-trials/1 (docs/files.md). Any thread.
-std::string trials_json(const RunInfo& run, const TrialResults& results);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -7,7 +7,7 @@
 #include "base/report_error.hpp"
 #include "base/text.hpp"
 #include "ranks/gathered_ranks.hpp"
-#include "report/job_report.hpp"
+#include "report/job_figures.hpp"
 
 #include <vector>
 

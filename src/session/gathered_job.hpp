@@ -22,9 +22,13 @@ class GatheredJob {
   /// \param first snapshot of rank 0 at that time.
   GatheredJob(GatheredRanks part, std::shared_ptr<const Snapshot> first, std::uint32_t world_size)
       : part_(std::move(part)), first_(std::move(first)), world_size_(world_size) {}
+  virtual ~GatheredJob() = default;
+  GatheredJob(const GatheredJob&) = delete;
+  GatheredJob& operator=(const GatheredJob&) = delete;
 
-  /// Returns nullptr if the data is invalid; that is reported once.
-  std::shared_ptr<const Job> figures();
+  /// Returns nullptr if the data is invalid; that is reported once. Virtual, so that programs without reduce() do not
+  /// contain this code.
+  virtual std::shared_ptr<const Job> figures();
 
  private:
   std::shared_ptr<const Job> make() const;

@@ -11,10 +11,9 @@
 #include "ranks/gathered_ranks.hpp"
 #include "ranks/packed_record.hpp"
 #include "ranks/rank_steps.hpp"
-#include "report/job_report.hpp"
 #include "report/rank_trials.hpp"
-#include "report/results_report.hpp"
 #include "report/text_table.hpp"
+#include "report/trials_report.hpp"
 #include "session/gathered_job.hpp"
 #include "session/run_identity.hpp"
 #include "session/session_impl.hpp"
@@ -56,6 +55,16 @@ std::optional<ClockReading> ClockQueries::reading(std::uint32_t rank) const {
   const std::optional<ClockAlignment::Point> point = shortest_answer(answers_);
   if (!point) { return std::nullopt; }
   return ClockReading{rank, point->own_ns, point->ahead_ns, point->error_ns};
+}
+
+SessionImpl::Recorded SessionImpl::recorded() {
+  constexpr int kMaxParts = 16;  // as in collect_all()
+  Recorded recorded;
+  for (int part = 0; part < kMaxParts && collect(false, &recorded.snapshot); ++part) {}
+  if (recorded.snapshot == nullptr) { recorded.snapshot = std::make_shared<const Snapshot>(snapshot(false)); }
+  const std::lock_guard<std::mutex> lock(polling_);
+  recorded.steps = pack(steps_ != nullptr ? *steps_ : RankSteps());
+  return recorded;
 }
 
 namespace {
@@ -150,15 +159,6 @@ bool reduce_job(RankMessages& messages, std::chrono::milliseconds timeout) noexc
   }
 }
 
-namespace {
-RankInJob g_rank_in_job;  // latest result of takt::mpi::options(), on the thread that may call MPI
-}  // namespace
-
-RankInJob rank_in_job(const SessionOptions& options) noexcept {
-  const bool same = options.rank == g_rank_in_job.rank && options.world_size == g_rank_in_job.world_size;
-  return same ? g_rank_in_job : RankInJob();
-}
-
 void read_clocks(RankMessages& messages) noexcept {
   constexpr std::chrono::seconds kTimeout(10);  // all ranks are present
   constexpr ClockQueries::Bounds kQueries = {16, std::chrono::milliseconds(2)};
@@ -168,7 +168,7 @@ void read_clocks(RankMessages& messages) noexcept {
     const auto rank = static_cast<std::uint32_t>(messages.rank());
     RankGathering gathering(messages, {{{rank, ""}}, pack_record(nothing, rank)}, kTimeout, unix_now_ns, kQueries);
     gathering.run();
-    g_rank_in_job.clock_reading = gathering.clock_reading();
+    latest_rank_in_job.clock_reading = gathering.clock_reading();
   } catch (const std::exception& error) {
     report_error("mpi.clocks", Words("takt::mpi::options(): cannot compare the clocks of the ranks: ", error.what()));
   }
@@ -204,7 +204,7 @@ void apply(const MpiIdentity& identity, SessionOptions& options) {
   set("TAKT_WORLD_SIZE or SessionOptions::world_size", options.world_size, identity.world_size);
   options.local_rank = identity.local_rank;
   const auto size = static_cast<std::size_t>(std::max(identity.world_size, 1));
-  g_rank_in_job = {identity.rank, identity.world_size, size == 1 ? 0 : values_of_a_rank(size), std::nullopt};
+  latest_rank_in_job = {identity.rank, identity.world_size, size == 1 ? 0 : values_of_a_rank(size), std::nullopt};
   const std::string& agreed = identity.run_id;
   // Rank 0 appends the part of the job.
   if (!options.run_id.empty() && agreed.compare(0, options.run_id.size(), options.run_id) != 0) {

@@ -22,17 +22,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Job data of this rank that a Session needs besides its options.
-struct RankInJob {
-  int rank = 0;
-  int world_size = 0;               ///< 0: takt::mpi::options() was not called
-  std::size_t compared_values = 0;  ///< number of step values kept for reduce(); a step is one, and each region in it
-  std::optional<ClockReading> clock_reading;
-};
-
-/// Returns the latest result of takt::mpi::options(), or an empty value if `options` are not those of that rank.
-RankInJob rank_in_job(const SessionOptions& options) noexcept;
-
 /// Clock that is compared with those of other ranks, in ns since 1970.
 using UnixClock = std::function<std::int64_t()>;
 

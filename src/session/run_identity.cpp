@@ -499,6 +499,13 @@ std::string new_run_id() {
   return (id.text.empty() ? utc_now() : id.text) + "-" + random_digits();
 }
 
+RankInJob latest_rank_in_job;
+
+RankInJob rank_in_job(const SessionOptions& options) noexcept {
+  const RankInJob& latest = latest_rank_in_job;
+  return options.rank == latest.rank && options.world_size == latest.world_size ? latest : RankInJob();
+}
+
 int identify_rank(const SessionOptions& options) {
   RunInfo run;
   find_rank(options, run);

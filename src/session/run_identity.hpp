@@ -4,9 +4,11 @@
 
 #include <takt/config.hpp>
 #include <takt/session.hpp>
+#include <takt/snapshot.hpp>
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +53,19 @@ RunInfo identify_run(const std::string& name, const SessionOptions& options);
 
 /// Returns the launcher's id of the run. If there is none, or it only names a job, adds 64 random bits.
 std::string new_run_id();
+
+/// Job data of this rank that a Session needs besides its options.
+struct RankInJob {
+  int rank = 0;
+  int world_size = 0;               ///< 0: takt::mpi::options() was not called
+  std::size_t compared_values = 0;  ///< number of step values kept for reduce(); a step is one, and each region in it
+  std::optional<ClockReading> clock_reading;
+};
+
+/// Returns the latest result of takt::mpi::options(), or an empty value if `options` are not those of that rank.
+RankInJob rank_in_job(const SessionOptions& options) noexcept;
+/// Latest result of takt::mpi::options(). Only on the thread that may call MPI.
+extern RankInJob latest_rank_in_job;
 
 /// Returns the rank alone, by the same rules, without reports about a run id.
 int identify_rank(const SessionOptions& options);

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "findings/findings.hpp"
-#include "measure/trial_rate.hpp"
 #include "session/crash.hpp"
 #include "session/session_impl.hpp"
 
@@ -113,16 +112,6 @@ void SessionImpl::keep_epochs(Snapshot& snapshot) {
   if (took_last_) { progress_->finish(); }
 }
 
-SessionImpl::Recorded SessionImpl::recorded() {
-  constexpr int kMaxParts = 16;  // as in collect_all()
-  Recorded recorded;
-  for (int part = 0; part < kMaxParts && collect(false, &recorded.snapshot); ++part) {}
-  if (recorded.snapshot == nullptr) { recorded.snapshot = std::make_shared<const Snapshot>(snapshot(false)); }
-  const std::lock_guard<std::mutex> lock(polling_);
-  recorded.steps = pack(steps_ != nullptr ? *steps_ : RankSteps());
-  return recorded;
-}
-
 /// Adds the findings to the snapshot.
 void SessionImpl::conclude(Snapshot& snapshot) {
   std::shared_ptr<const StepHistory> history;
@@ -131,7 +120,6 @@ void SessionImpl::conclude(Snapshot& snapshot) {
     if (history_ != nullptr) { history = std::make_shared<const StepHistory>(history_->finished()); }
   }
   detail::conclude(snapshot, std::move(history));
-  add_finding_of_trials(snapshot);
 }
 
 /// Reports dropped steps or metrics at once and remembers them for close(). REQUIRES: collecting_ is held.
@@ -395,6 +383,19 @@ bool SessionImpl::finish_workers() noexcept {
     all = each->delivered() && all;
   }
   return all;
+}
+
+/// Reports trials that are open when the run ends: a killed run never finishes them.
+void SessionImpl::report_open_trials() noexcept {
+  if (!trials_open_.load(std::memory_order_relaxed)) { return; }
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    if (uncaught_.happened) { return; }
+  }
+  report_error("trials.open",
+               "trials were still open when the run ended: its figures exclude everything recorded since they "
+               "started. If the program left the loop, put the object of takt::trials() into its own scope, so that "
+               "it ends with the loop");
 }
 
 bool SessionImpl::end(bool killed) noexcept {

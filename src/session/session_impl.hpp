@@ -16,7 +16,6 @@
 #include "report/results_text.hpp"
 #include "session/export_worker.hpp"
 #include "session/gathered_job.hpp"
-#include "session/job.hpp"
 #include "session/own_cost.hpp"
 #include "session/progress.hpp"
 #include "session/run_identity.hpp"
@@ -72,6 +71,8 @@ class SessionImpl {
   void set_trials(const std::shared_ptr<const TrialResults>& trials);
   /// Returns nullptr if there were none.
   std::shared_ptr<const TrialResults> trials();
+  /// Sets whether trials are running. Any thread.
+  void set_trials_open(bool open) noexcept { trials_open_.store(open, std::memory_order_relaxed); }
   /// Measures a function and writes all measurements so far. Call it on the function's thread.
   /// \throws Error if another measurement or trials run, and whatever the function throws.
   Measurement measure(std::string name, StreamRef stream, const std::function<void()>& function,
@@ -164,6 +165,7 @@ class SessionImpl {
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   const std::int64_t earlier_sessions_;
   std::atomic<bool> failed_{false};
+  std::atomic<bool> trials_open_{false};
   // Time for which program threads were blocked: in the constructor and in add(); and the start of close(), by
   // monotonic time, 0: not yet.
   std::atomic<std::int64_t> blocked_ns_{0};

@@ -10,9 +10,8 @@
 #include "process/diversion.hpp"
 #include "process/process.hpp"
 #include "record/listeners.hpp"
-#include "report/json_parts.hpp"
-#include "report/results_report.hpp"
 #include "report/text_table.hpp"
+#include "report/trials_report.hpp"
 #include "session/session_impl.hpp"
 #include "session/stream_wait.hpp"
 
@@ -31,8 +30,6 @@ namespace detail {
 namespace {
 
 constexpr Key kTrialKeys[kTrialKinds] = {Key{"trial SYNTHETIC"}, Key{"trial IO"}, Key{"trial FULL"}};
-
-std::atomic<bool> g_trials_open{false};
 
 std::uint64_t process_time() noexcept { return process_clock().now_ns(); }
 std::uint64_t trial_now() noexcept { return trial_clock.load(std::memory_order_relaxed)(); }
@@ -55,8 +52,6 @@ TrialTurn turn_of(TrialKind kind) noexcept {
 
 std::atomic<TrialClock> trial_clock{process_time};
 
-bool trials_are_open() noexcept { return g_trials_open.load(std::memory_order_relaxed); }
-
 TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
     : session_(session), options_(options), started_ns_(trial_now()) {
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
@@ -70,7 +65,7 @@ TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
 bool TrialLoop::begin() {
   excluded_ = diversion().begin();
   over_ = !excluded_;
-  if (excluded_) { g_trials_open.store(true, std::memory_order_relaxed); }
+  if (excluded_) { session_.set_trials_open(true); }
   if (excluded_ && options_.save) { options_.save(); }
   return excluded_;
 }
@@ -85,7 +80,7 @@ TrialLoop::~TrialLoop() {
 void TrialLoop::exclude_no_more() noexcept {
   if (!std::exchange(excluded_, false)) { return; }
   diversion().end();
-  g_trials_open.store(false, std::memory_order_relaxed);
+  session_.set_trials_open(false);
 }
 
 TrialTurn TrialLoop::next() {
@@ -360,19 +355,6 @@ void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) 
 std::shared_ptr<const TrialResults> SessionImpl::trials() {
   const std::lock_guard<std::mutex> lock(data_);
   return trials_;
-}
-
-/// Reports trials that are open when the run ends: a killed run never finishes them.
-void SessionImpl::report_open_trials() noexcept {
-  if (!trials_are_open()) { return; }
-  {
-    const std::lock_guard<std::mutex> lock(data_);
-    if (uncaught_.happened) { return; }
-  }
-  report_error("trials.open",
-               "trials were still open when the run ended: its figures exclude everything recorded since they "
-               "started. If the program left the loop, put the object of takt::trials() into its own scope, so that "
-               "it ends with the loop");
 }
 
 TrialLoopPointer begin_trials(const Session& session, const TrialOptions& options, bool may_repeat) {

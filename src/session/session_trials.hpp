@@ -96,9 +96,6 @@ class TrialLoop {
   bool restored_ = false;
 };
 
-/// Returns true if trials of the process are running. Any thread.
-bool trials_are_open() noexcept;
-
 /// Clock of trials: that of the process, unless a test replaces it.
 using TrialClock = std::uint64_t (*)() noexcept;
 extern std::atomic<TrialClock> trial_clock;

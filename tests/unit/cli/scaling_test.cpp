@@ -6,7 +6,7 @@
 #include "cli/scaling.hpp"
 #include "cli/scaling_page.hpp"
 #include "journal/journal_writer.hpp"
-#include "report/json_parts.hpp"
+#include "report/trials_report.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/journal_helpers.hpp"

@@ -175,9 +175,15 @@ TEST_CASE("A rank as bytes: restores its trials") {
   takt::TrialResults trials;
   trials.unit = "samples";
   trials.took_ns = 7;
-  trials.of(takt::TrialKind::io) = {2, 40, 320, 1000, 3.2e8, takt::TrialInterval{3e8, 4e8}, true, 2};
-  trials.of(takt::TrialKind::io).each = {{20, 160, 400, 4e8}, {20, 160, 600, 2.7e8}};
-  trials.of(takt::TrialKind::io).begin_unix_ns = -5;
+  takt::TrialRate& rate = trials.of(takt::TrialKind::io);
+  rate.trials = rate.n = 2;
+  rate.steps = 40;
+  rate.items = 320;
+  rate.ns = 1000;
+  rate.interval = takt::TrialInterval{3e8, 4e8};
+  rate.over_trials = true;
+  rate.each = {{20, 160, 400, 4e8}, {20, 160, 600, 2.7e8}};
+  rate.begin_unix_ns = -5;
   snapshot.trials = std::make_shared<const takt::TrialResults>(trials);
   const std::string bytes = pack_rank(snapshot, "");
   const GatheredRank rank = unpack_rank(bytes);

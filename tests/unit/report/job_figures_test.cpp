@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "report/job_figures.hpp"
 #include "report/job_report.hpp"
 
 #include <takt/exporters/json.hpp>

@@ -5,6 +5,7 @@
 #include <takt/error.hpp>
 
 #include "ranks/packed_record.hpp"
+#include "session/run_identity.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
