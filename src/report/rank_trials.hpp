@@ -17,8 +17,8 @@ struct RankTrials {
   TrialResults results;
 };
 
-/// Formats a line for each rank, with its rates; if there are more than 32, of the slowest by FULL, else SYNTHETIC, else
-/// IO. Any thread.
+/// Formats a line for each rank, with its rates; of more than 32 ranks, the slowest by FULL, else SYNTHETIC, else IO.
+/// Any thread.
 /// \param width in columns.
 std::string format_rank_trials(const std::vector<RankTrials>& ranks, int width, bool color);
 

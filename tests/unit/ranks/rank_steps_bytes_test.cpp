@@ -185,7 +185,7 @@ TEST_CASE("A rank as bytes: restores its trials") {
   rate.each = {{20, 160, 400, 4e8}, {20, 160, 600, 2.7e8}};
   rate.begin_unix_ns = -5;
   snapshot.trials = std::make_shared<const takt::TrialResults>(trials);
-  const std::string bytes = pack_rank(snapshot, "");
+  const std::string bytes = pack_rank(snapshot, pack(RankSteps()));
   const GatheredRank rank = unpack_rank(bytes);
   REQUIRE(rank.trials);
   const takt::TrialRate& io = rank.trials->of(takt::TrialKind::io);
@@ -196,7 +196,7 @@ TEST_CASE("A rank as bytes: restores its trials") {
   CHECK((io.each[1].ns == 600 && io.each[1].per_s == 2.7e8));
   CHECK_FALSE(rank.trials->of(takt::TrialKind::full).interval);
   CHECK((rank.trials->unit == "samples" && rank.trials->took_ns == 7));
-  const std::size_t without = pack_rank(rank_steps_bytes_some_rank(), "").size();
+  const std::size_t without = pack_rank(rank_steps_bytes_some_rank(), pack(RankSteps())).size();
   CHECK_FALSE(unpack_rank(std::string_view(bytes).substr(0, without)).trials);
   for (std::size_t length = without + 1; length < bytes.size(); ++length) {
     REQUIRE_THROWS_AS(unpack_rank(std::string_view(bytes).substr(0, length)), takt::Error);
