@@ -20,7 +20,7 @@ FULL_PACKAGES=(gfortran:gfortran clang:clang++ clang-format:clang-format clang-t
   valgrind:valgrind libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
 # Some distributions lack these, or have other versions.
 # shellcheck disable=SC2034
-WANTED_PACKAGES=(python3-dev:/usr/bin/python3-config python3-torch:/usr/lib/python3/dist-packages/torch prometheus:prometheus prometheus-node-exporter:prometheus-node-exporter chromium:chromium chromium-driver:chromedriver librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h)
+WANTED_PACKAGES=(python3-dev:/usr/bin/python3-config python3-torch:/usr/lib/python3/dist-packages/torch python3-pandas:/usr/lib/python3/dist-packages/pandas prometheus:prometheus prometheus-node-exporter:prometheus-node-exporter chromium:chromium chromium-driver:chromedriver librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h)
 # shellcheck disable=SC2034
 NIGHTLY_PACKAGES=(libmpich-dev:mpicxx.mpich mpich:mpirun.mpich g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user-static:qemu-aarch64-static)
 # shellcheck disable=SC2034

@@ -6,6 +6,7 @@
 #include "base/environment.hpp"
 #include "base/report_error.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "measure/job_trials.hpp"
 #include "process/process.hpp"
 #include "ranks/gathered_ranks.hpp"
@@ -101,10 +102,7 @@ GatheredRanks gathered_part(const SessionImpl::Recorded& recorded, std::uint32_t
 // Trials that were printed. Only on the thread that may call MPI.
 const TrialResults* g_printed_trials = nullptr;
 
-/// Prints the trials of all ranks, once, if this rank has run some.
-void print_trials(const SessionImpl& session, const Snapshot& own, const GatheredRanks& part) {
-  if (own.trials == nullptr || own.trials.get() == g_printed_trials || !session.prints()) { return; }
-  g_printed_trials = own.trials.get();
+void print_trials(const SessionImpl& session, const GatheredRanks& part) {
   std::vector<RankTrials> ranks;
   std::vector<TrialResults> results;
   for (const GatheredRanks::Rank& each : part.ranks) {
@@ -118,8 +116,22 @@ void print_trials(const SessionImpl& session, const Snapshot& own, const Gathere
   const bool color = wants_color(stdout, ConsoleOptions::Color::automatic);
   const std::string text = format_job_trials(session.run(), job_trials(results), width, color) + "\n" +
                            format_rank_trials(ranks, width, color);
+  const QuietSignals quiet;  // this is a thread of the program
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
+}
+
+/// Prints the trials of all ranks, once, if this rank has run some. Errors are reported: the figures of the job do not
+/// depend on it.
+void print_new_trials(const SessionImpl& session, const Snapshot& own, const GatheredRanks& part) noexcept {
+  if (own.trials == nullptr || own.trials.get() == g_printed_trials || !session.prints()) { return; }
+  g_printed_trials = own.trials.get();
+  try {
+    print_trials(session, part);
+  } catch (const std::exception& error) {
+    report_error("mpi.trials", Words("takt::mpi::reduce(): cannot print the trials of all ranks: ", error.what(), "; ",
+                                     where_to_look(session.run())));
+  }
 }
 
 bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseconds timeout) {
@@ -135,7 +147,7 @@ bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseco
   }
   const auto size = static_cast<std::uint32_t>(messages.size());
   if (!done) { report_missing(session.run(), gathering.part(), size, timeout); }
-  print_trials(session, *recorded.snapshot, gathering.part());
+  print_new_trials(session, *recorded.snapshot, gathering.part());
   session.set_job(std::make_shared<GatheredJob>(gathering.take_part(), std::move(recorded.snapshot), size));
   return done;
 }

@@ -4,7 +4,7 @@
 
 * a ```cpp block follows `<!-- snippet: examples/01_digits.cpp training-loop -->` and equals the part of that file
   between `// [snippet: training-loop]` and `// [end]`, or it follows `<!-- not compiled: reason -->`; a ```cmake,
-  ```c or ```fortran block may do the same, with its own comments;
+  ```c, ```fortran or ```python block may do the same, with its own comments;
 * a relative link leads to a file, and its #anchor to a heading there;
 * a script that a ```sh block names exists.
 
@@ -112,7 +112,7 @@ def code_problems(page, snippets, update):
     changed = False
     for language, first, last in reversed(page.blocks):
         marker = page.lines[first - 1] if first else ""
-        if language not in ("cpp", "c++") and not (language in ("cmake", "c", "fortran") and SNIPPET.match(marker)):
+        if language not in ("cpp", "c++") and not (language in ("cmake", "c", "fortran", "python") and SNIPPET.match(marker)):
             continue
         where = f"{page.path}:{first + 1}"
         if NOT_COMPILED.match(marker):

@@ -15,21 +15,9 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from commands import ROOT, header_version, run
+
 arguments = None
-
-
-def run(*command, **more):
-    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False, timeout=600, **more)
-    if done.returncode != 0:
-        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}")
-    return done.stdout
-
-
-def header_version():
-    text = (ROOT / "include/takt/config.hpp").read_text(encoding="utf-8")
-    return ".".join(re.findall(r"#define TAKT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
 
 
 class DebTest(unittest.TestCase):

@@ -236,6 +236,24 @@ class Watch(unittest.TestCase):
         self.train(self.loader, optimizer)
         self.assertEqual(self.new(), {"Batch": 5})
 
+    def test_another_tool_may_replace_the_backward_pass_meanwhile(self):
+        original, watched = torch.autograd.backward, takt.torch.watch(self.net)
+        timed = torch.autograd.backward
+
+        def other(*args, **kwargs):
+            return timed(*args, **kwargs)
+
+        torch.autograd.backward = other
+        self.addCleanup(setattr, torch.autograd, "backward", original)
+        watched.remove()
+        self.assertIs(torch.autograd.backward, other)
+        with takt.torch.watch(self.net):
+            self.net(torch.randn(1, 8)).sum().backward()
+        self.assertEqual(self.new()["Backward"], 1)
+        torch.autograd.backward = timed
+        takt.torch.watch(self.net).remove()
+        self.assertIs(torch.autograd.backward, original)
+
     def test_results_are_the_same(self):
         def losses(watched):
             torch.manual_seed(1)

@@ -23,7 +23,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -182,6 +184,7 @@ int visit_trials(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 int clear_trials(PyObject* self) {
+  if (!nb::inst_ready(self)) { return 0; }
   Trials& trials = *nb::inst_ptr<Trials>(self);
   trials.loader_ = nb::none();
   trials.batches_ = nb::none();

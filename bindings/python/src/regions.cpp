@@ -44,7 +44,6 @@ struct Region {
 };
 
 PyTypeObject* region_type = nullptr;
-PyObject* names_text[3] = {};  ///< "kind", "stream", "every"
 
 Region* as_region(PyObject* object) { return reinterpret_cast<Region*>(object); }
 PyObject* as_object(Region* region) { return reinterpret_cast<PyObject*>(region); }
@@ -224,14 +223,15 @@ bool parse(const char* function, Arguments& parsed, PyObject* const* arguments, 
     PyErr_Format(PyExc_TypeError, "takt.%s() takes one positional argument, the name; %zd were given", function, count);
     return false;
   }
+  static constexpr const char* kNames[] = {"kind", "stream", "every"};
+  PyObject** const targets[] = {&parsed.kind, &parsed.stream, &parsed.every};
   parsed.name = arguments[0];
   const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_Size(keywords);
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* const keyword = PyTuple_GetItem(keywords, i);
-    PyObject** const targets[] = {&parsed.kind, &parsed.stream, &parsed.every};
     bool known = false;
     for (int each = 0; each < 3 && !known; ++each) {
-      if (PyUnicode_Compare(keyword, names_text[each]) == 0) {
+      if (PyUnicode_CompareWithASCIIString(keyword, kNames[each]) == 0) {
         *targets[each] = arguments[count + i];
         known = true;
       }
@@ -386,8 +386,8 @@ PyMethodDef region_methods[] = {
     {"end", region_end, METH_NOARGS, "Ends this thread's newest region of this object."},
     {"lap", region_lap, METH_O, "Ends the region and starts one of this name or region, with one clock reading."},
     {"items", region_items, METH_O, "Adds samples to the open region."},
-    {"__reduce__", region_reduce, METH_NOARGS, nullptr},
     {"bytes", region_bytes, METH_O, "Adds bytes moved to the open region."},
+    {"__reduce__", region_reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef region_members[] = {{"name", region_name, nullptr, "Name.", nullptr},
@@ -453,8 +453,6 @@ PyMethodDef functions[] = {
 }  // namespace
 
 bool add_regions(PyObject* module) {
-  static constexpr const char* kNames[] = {"kind", "stream", "every"};
-  for (int each = 0; each < 3; ++each) { names_text[each] = PyUnicode_InternFromString(kNames[each]); }
   PyType_Slot slots[] = {{Py_tp_dealloc, slot(region_free)},
                          {Py_tp_call, slot(region_call)},
                          {Py_tp_repr, slot(region_repr)},

@@ -160,7 +160,8 @@ def trials(session: Session, loader: Iterable[_B], **options: Any) -> Iterator[_
 
     options: those of takt::TrialOptions: io, synthetic, full, trials, warmup, steps, time_limit (seconds), progress_steps,
     go_on, reset, save, restore, wait, barrier, time_loader, items (of a batch, an int), batch_place. Data restart by
-    iter(loader), after reset(). A generator cannot restart, so trials end with it. If the loop leaves work on a GPU, pass wait=torch.cuda.synchronize.
+    iter(loader), after reset(). A generator cannot restart, so trials end with it. If the loop leaves work on a GPU, pass
+    wait=torch.cuda.synchronize.
     Raises TypeError for unknown options and wrong types, and RuntimeError at the first batch for invalid values."""
     if loader is None:
         raise TypeError("takt.trials(): the loader is None")

@@ -97,7 +97,7 @@ class Watch:
         return known
 
     def _hook(self, module, name, in_backward):
-        # Runs twice for each module in each step, so it is written to be short.
+        # The hooks run for each module in each step, so they are written to be short.
         threads, grad_enabled = self._threads, torch.is_grad_enabled
         region = self.region if self._device is not None else functools.partial(_same, self.region(name))
         is_model = module is self._model
@@ -274,26 +274,30 @@ def _first_with_gradient(values):
 
 
 _watching = []
-_original = None
+_original = None  # torch.autograd.backward() when it was replaced
+_is_replaced = False
 
 
 def _watch_backward(watch_):
     """Times torch.autograd.backward(), which Tensor.backward() calls. Returns a function that stops it."""
-    global _original
-    if not _watching:
-        _original = torch.autograd.backward
+    global _original, _is_replaced
+    if not _is_replaced:
+        _original, _is_replaced = torch.autograd.backward, True
         torch.autograd.backward = functools.wraps(_original)(_timed_backward)
     _watching.append(watch_)
 
     def remove():
+        global _is_replaced
         _watching.remove(watch_)
-        if not _watching:
-            torch.autograd.backward = _original
+        # Another tool may have replaced it again, and calls _timed_backward(), which then does nothing of its own.
+        if not _watching and torch.autograd.backward is _timed_backward:
+            torch.autograd.backward, _is_replaced = _original, False
     return remove
 
 
 def _timed_backward(*args, **kwargs):
-    if not _watching or _watching[-1]._threads.here.in_backward:  # the last one was just removed, or a checkpoint runs another pass
+    # Nothing is watched any more, or a checkpoint runs another pass.
+    if not _watching or _watching[-1]._threads.here.in_backward:
         return _original(*args, **kwargs)
     passes = [each._threads.here for each in _watching]
     for each in passes:
