@@ -150,6 +150,7 @@ namespace {
 constexpr double kMinExcess = 0.03;
 constexpr double kStandardErrors = 6;
 constexpr double kDeviations = 4;
+constexpr double kShareOfSlowest = 0.5;
 constexpr std::size_t kRanksForDeviation = 8;  // fewer ranks do not show how ranks vary
 constexpr std::size_t kMinPositive = 8;        // of ten; with fewer, no mean reaches six standard errors
 
@@ -218,6 +219,9 @@ std::vector<RankExcess> excesses_of(const StepTimes& times, const std::vector<st
     each.others_deviation = deviation_of_others(excesses, at);
     each.slow = each.mean > kDeviations * each.others_deviation;
   }
+  double slowest = 0;
+  for (const RankExcess& each : excesses) { slowest = std::max(slowest, each.slow ? each.mean : 0); }
+  for (RankExcess& each : excesses) { each.slow = each.slow && each.mean >= kShareOfSlowest * slowest; }
   return excesses;
 }
 

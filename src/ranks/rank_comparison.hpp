@@ -24,7 +24,7 @@ struct RankExcess {
   double standard_error = 0;    ///< of the mean
   std::size_t positive = 0;     ///< number of windows with a positive excess
   double others_deviation = 0;  ///< 1.4826 x MAD of the other ranks' mean excesses
-  bool slow = false;            ///< busier than noise explains, throughout the run
+  bool slow = false;            ///< busier than noise explains, throughout the run, and one of the busiest
 };
 
 /// Returns groups of ranks to compare, as indices, in order of the groups' first appearance.
@@ -32,7 +32,8 @@ std::vector<std::vector<std::size_t>> groups_of(const StepTimes& times);
 
 /// Returns the excess of each rank of `group`, in order. A rank is slow if its mean excess is above 3 %, above 6
 /// standard errors and positive in 8 of 10 windows. With 8 or more ranks it must also be above 4 x 1.4826 x MAD of the
-/// others' excesses. REQUIRES: at least two ranks and kMinComparedSteps.
+/// others' excesses. A rank with less than half the mean excess of another slow one is not slow: it waits itself.
+/// REQUIRES: at least two ranks and kMinComparedSteps.
 std::vector<RankExcess> excesses_of(const StepTimes& times, const std::vector<std::size_t>& group);
 
 /// Time that a group of ranks waits for the slowest rank of each step.

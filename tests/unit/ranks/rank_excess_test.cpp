@@ -115,6 +115,23 @@ TEST_CASE("Rank excess: from eight ranks on the threshold depends on the scatter
   CHECK(excesses(eight)[0].slow);
 }
 
+TEST_CASE("Rank excess: a rank with less than half the excess of another is not slow") {
+  const std::vector<RankExcess> less = excesses({1095, 1000, 1200, 1000});
+  CHECK(less[0].mean == Approx(0.095));
+  CHECK_FALSE(less[0].slow);
+  CHECK(less[2].slow);
+  const std::vector<RankExcess> more = excesses({1105, 1000, 1200, 1000});
+  CHECK(more[0].slow);
+  CHECK(more[2].slow);
+}
+
+TEST_CASE("Rank excess: noise on another rank does not hide a slow one") {
+  const std::vector<RankExcess> found = excesses({1300, 1000, 1100, 1000}, 400);
+  CHECK(found[0].mean > 2 * found[2].mean);
+  CHECK_FALSE(found[0].slow);
+  CHECK(found[2].slow);
+}
+
 TEST_CASE("Rank excess: ranks without time have none") {
   const std::vector<RankExcess> found = excesses({0, 0});
   CHECK(found[0].mean == 0);

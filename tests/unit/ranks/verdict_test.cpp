@@ -140,6 +140,20 @@ TEST_CASE("Verdict: a rank that is longer only in Comm makes no rank wait") {
   CHECK_FALSE(verdict.finding.cost);
 }
 
+TEST_CASE("Verdict: a slightly busier rank is not named, and does not change the figures") {
+  StepTimes times = by_hand();
+  for (std::size_t step = 0; step < times.steps(); ++step) {
+    times.region_ns(1, 0, step) += 500 * kVerdictUs;
+    times.region_ns(2, 0, step) -= 500 * kVerdictUs;
+  }
+  const RankVerdict verdict = only_verdict(times);
+  CHECK(evidence(verdict, "rank") == 2);
+  CHECK(verdict.slowdown.ranks == std::vector<std::size_t>{2});
+  CHECK(verdict.slowdown.longer_ns == Approx(20.3e6));
+  REQUIRE(verdict.finding.cost);
+  CHECK(verdict.finding.cost->ns == Approx(58 * 20.3e6));
+}
+
 TEST_CASE("Verdict: does not name a rank that is faster than the others") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) {
