@@ -4,7 +4,10 @@
 
 import copy
 import gc
+import inspect
+import io
 import pickle
+import threading
 import time
 import unittest
 import weakref
@@ -12,6 +15,7 @@ import weakref
 import takt
 import takt.torch
 import torch
+import torch.nn.utils.parametrize
 import torch.utils.checkpoint
 from torch import nn
 
@@ -40,6 +44,9 @@ def calls():
 
 
 class Watch(unittest.TestCase):
+    # Newer versions load only weights without it.
+    WHOLE = {"weights_only": False} if "weights_only" in inspect.signature(torch.load).parameters else {}
+
     def setUp(self):
         torch.manual_seed(0)
         torch.set_num_threads(1)
@@ -166,6 +173,53 @@ class Watch(unittest.TestCase):
             pass
         self.assertEqual(self.new()["Batch"], 1)
 
+    def test_threads_in_the_forward_pass_at_once(self):
+        inside = threading.Barrier(3)
+
+        def wait(*_):
+            inside.wait(60)
+
+        def run():
+            net(torch.randn(1, 8))
+            with takt.Other:
+                pass
+
+        net = self.net
+        net.head.register_forward_pre_hook(wait)  # all have begun, none has ended
+        with takt.torch.watch(net):
+            threads = [threading.Thread(target=run) for _ in range(3)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+        new = self.new()
+        self.assertEqual((new["Forward"], new["Forward/encoder"], new["Forward/head"], new["Other"]), (3, 3, 3, 3))
+
+    def test_a_model_that_calls_itself(self):
+        class Twice(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(8, 8)
+
+            def forward(self, x, again=True):
+                return self(self.layer(x), False) if again else self.layer(x)
+
+        net = Twice()
+        with takt.torch.watch(net):
+            net(torch.randn(1, 8))
+        with takt.Other:
+            pass
+        new = self.new()
+        self.assertEqual((new["Forward"], new["Forward/Forward"], new["Forward/Forward/layer"]), (1, 1, 1))
+        self.assertEqual(new["Other"], 1)  # not in Forward
+
+    def test_a_watch_is_true(self):
+        watched = takt.torch.watch(self.net)
+        self.assertTrue(watched)
+        with self.assertRaisesRegex(TypeError, "no loader"):
+            len(watched)
+        watched.remove()
+
     def test_removal_in_the_forward_pass_ends_its_regions(self):
         watched = takt.torch.watch(self.net)
         self.net.head.register_forward_pre_hook(lambda *_: watched.remove())
@@ -182,11 +236,89 @@ class Watch(unittest.TestCase):
         self.assertFalse(x._backward_hooks)
 
     def test_copies_are_not_watched(self):
-        with takt.torch.watch(self.net):
-            copies = [copy.deepcopy(self.net), pickle.loads(pickle.dumps(self.net))]
+        class Again(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.layer = nn.Linear(8, width)
+
+            def __reduce__(self):
+                return type(self), (3,)
+
+            def forward(self, x):
+                return self.layer(x)
+
+        file = io.BytesIO()
+        with takt.torch.watch(self.net), takt.torch.watch(self.net), takt.torch.watch(Again(2)) as again:
+            copies = [copy.copy(self.net), copy.deepcopy(self.net)]
+            copies += [pickle.loads(pickle.dumps(self.net, protocol)) for protocol in range(2, 6)]
+            torch.save(self.net, file)
+        file.seek(0)
+        copies.append(torch.load(file, **self.WHOLE))
         for each in copies:
+            self.assertIs(type(each), Net)
+            self.assertIs(type(each.encoder), nn.Sequential)
             each(torch.randn(1, 8))
         self.assertEqual(self.new(), {})
+
+    def test_classes(self):
+        class Listed(nn.Module):
+            known = []
+
+            def __init_subclass__(cls):
+                Listed.known.append(cls)
+
+            def __setattr__(self, name, value):
+                if name == "__class__":
+                    raise AttributeError(name)
+                super().__setattr__(name, value)
+
+            def forward(self, x):
+                return x
+
+        net, before = Listed(), repr(Listed())
+        first, second = takt.torch.watch(net), takt.torch.watch(net)
+        self.assertIsInstance(net, Listed)
+        self.assertEqual((repr(net), type(net).__name__, type(net).__module__), (before, "Listed", __name__))
+        self.assertEqual(inspect.signature(net.forward), inspect.signature(Listed.forward.__get__(net)))
+        net(1)
+        first.remove()
+        net(1)
+        second.remove()
+        self.assertIs(type(net), Listed)
+        self.assertFalse(Listed.known)
+        self.assertEqual(self.new(), {"Forward": 2, "Forward/Forward": 1})
+
+    def test_a_class_that_another_tool_derives_meanwhile(self):
+        net = nn.Linear(8, 2)
+        watched = takt.torch.watch(net)
+        nn.utils.parametrize.register_parametrization(net, "weight", nn.Identity())
+        x = torch.randn(1, 8)
+        self.assertTrue(torch.equal(net(x), copy.deepcopy(net)(x)))  # both are watched
+        watched.remove()
+        net(x)
+        nn.utils.parametrize.remove_parametrizations(net, "weight")
+        net(x)
+        self.assertEqual(self.new(), {"Forward": 2})
+
+    def test_replicas_have_their_own_parameters(self):
+        layer = nn.Linear(2, 2)
+        with takt.torch.watch(layer):
+            replica = layer._replicate_for_data_parallel()  # of nn.DataParallel
+            replica._parameters = {"weight": torch.zeros(2, 2), "bias": torch.ones(2)}
+            self.assertEqual(replica(torch.randn(1, 2)).tolist(), [[1, 1]])
+        self.assertEqual(self.new(), {"Forward": 1})
+
+    def test_scripted_and_compiled_models(self):
+        models = [torch.jit.script(self.net), torch.jit.trace(self.net, torch.randn(1, 8))]
+        if hasattr(torch, "compile"):
+            models.append(torch.compile(self.net, backend="eager"))
+        x = torch.randn(2, 8)
+        for each in models:
+            expected = each(x)
+            with takt.torch.watch(each, depth=0):
+                self.assertTrue(torch.equal(each(x), expected))
+            self.assertTrue(torch.equal(each(x), expected))
+        self.assertEqual(self.new(), {"Forward": len(models)})
 
     def test_wrong_arguments_leave_nothing_behind(self):
         original = torch.autograd.backward

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Regions of a training loop in PyTorch, without changes to its model."""
 
+import copyreg
 import functools
-import inspect
 import threading
 import types
 import weakref
@@ -14,8 +14,7 @@ from . import _takt
 
 _PHASES = ("Forward", "Backward", "Optimizer")  # have a kind
 _PREDEFINED = (*_PHASES, "Epoch", "Batch", "Validation", "Checkpoint", "Comm", "IO", "Other")
-# From PyTorch 2.1 on, hooks run after an exception, too.
-_ALWAYS_CALLED = "always_call" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
+_NAMES = ("__module__", "__qualname__", "__doc__")  # of a class
 _CONTAINERS = (torch.nn.ModuleList, torch.nn.ModuleDict)  # are not called themselves
 
 
@@ -32,10 +31,10 @@ def watch(model, optimizer=None, loader=None, *, depth=1, backward_modules=False
     another thread computes, as on GPUs, have only the region Backward.
     If the model is on a GPU, regions also have the span on its current stream.
 
-    Uses hooks. All calls of torch.autograd.backward() in the process, such as loss.backward(), are Backward while
-    something is watched. Several models share these regions. Copies of the model, also pickled ones, are not watched;
-    load those where takt is installed. Compile or script a model before, and watch it with depth=0.
-    Returns a Watch; its remove(), or the end of `with`, removes everything again. Needs PyTorch 1.13."""
+    While they are watched, modules have a class derived from their own, as by torch.nn.utils.parametrize; it times their
+    calls, and copies do not have it. All calls of torch.autograd.backward() in the process, such as loss.backward(), are
+    Backward while something is watched. Several models share these regions. Compile or script a model before, and watch it
+    with depth=0. Returns a Watch; its remove(), or the end of `with`, removes everything again. Needs PyTorch 1.13."""
     return Watch(model, optimizer, loader, depth, backward_modules)
 
 
@@ -47,19 +46,18 @@ class Watch:
             raise TypeError("takt: depth is an int")
         if optimizer is not None and not callable(getattr(optimizer, "step", None)):
             raise TypeError("takt: the optimizer has no step(); to watch several, watch each with its model")
-        self._model = model
         self._loader = loader
         self._removals = []
-        parameter = next(model.parameters(), None)
-        self._device = parameter.device if parameter is not None and parameter.is_cuda else None
-        self._regions = {}
-        self._threads = _Threads()
+        self._regions = _Regions(next(model.parameters(), None))
+        self._backward = self._regions.held("Backward")
         try:
-            self._hook(model, "Forward", False)
+            self._time(model, "Forward")
             for name, module, is_deepest in _modules(model, depth, {model}):
                 if name in _PREDEFINED:
                     name += " (module)"
-                self._hook(module, name, backward_modules and is_deepest)
+                self._time(module, name)
+                if backward_modules and is_deepest:
+                    self._hook_backward(module, name)
         except BaseException:
             self.remove()
             raise
@@ -70,10 +68,15 @@ class Watch:
     def __iter__(self):
         if self._loader is None:
             raise TypeError("takt: watch() got no loader")
-        return _Batches(iter(self._loader), self._threads)
+        return _Batches(iter(self._loader))
 
     def __len__(self):
+        if self._loader is None:
+            raise TypeError("takt: watch() got no loader")
         return len(self._loader)
+
+    def __bool__(self):
+        return True
 
     def __enter__(self):
         return self
@@ -82,73 +85,53 @@ class Watch:
         self.remove()
 
     def remove(self):
-        """Removes all hooks, and ends the regions of forward passes on this thread."""
-        self._threads.here.end_all()
+        """Stops all timing. Regions that are open end with their calls."""
         while self._removals:
             self._removals.pop()()
 
-    def region(self, name):
-        """Returns the region of a name, on the current stream of the model's device."""
-        stream = None if self._device is None else torch.cuda.current_stream(self._device)
-        key = name if stream is None else (name, stream.cuda_stream)
-        known = self._regions.get(key)
-        if known is None:
-            known = self._regions[key] = _takt.region(name, kind=None if name in _PHASES else "compute", stream=stream)
-        return known
+    def _time(self, module, name):
+        self._removals.append(_time_calls(module, self._regions.held(name)))
 
-    def _hook(self, module, name, in_backward):
-        # The hooks run for each module in each step, so they are written to be short.
-        threads, grad_enabled = self._threads, torch.is_grad_enabled
-        region = self.region if self._device is not None else functools.partial(_same, self.region(name))
-        is_model = module is self._model
+    def _hook_backward(self, module, name):
+        region, grad_enabled = self._regions.held(name), torch.is_grad_enabled
 
         def before(_, inputs):
-            here = threads.here
-            if is_model and not _ALWAYS_CALLED:
-                here.end_all()  # what an exception left open
-            here.open.append((module, region(name).begin()))
-            if in_backward and grad_enabled():
-                tensor = _first_with_gradient(inputs)
-                # The gradient of the last module's output begins that one, which ends this one. A leaf has no module.
-                if tensor is not None and not tensor.is_leaf and tensor is not here.output():
-                    tensor.register_hook(end_module)
+            tensor = _first_with_gradient(inputs) if grad_enabled() else None
+            # The gradient of the last module's output begins that one, which ends this one. A leaf has no module.
+            if tensor is not None and not tensor.is_leaf and tensor is not _thread.here.output():
+                tensor.register_hook(end_module)
 
         def after(_, inputs, output):
-            here = threads.here
-            here.end(module)
-            if in_backward and grad_enabled():
-                tensor = _first_with_gradient(output)
-                if tensor is not None:
-                    here.output = weakref.ref(tensor)
-                    tensor.register_hook(begin_module)
+            tensor = _first_with_gradient(output) if grad_enabled() else None
+            if tensor is not None:
+                _thread.here.output = weakref.ref(tensor)
+                tensor.register_hook(begin_module)
 
         def begin_module(_):
-            here = threads.here
+            here = _thread.here
             if here.in_backward:
-                if here.module is not None:
-                    here.module_region.end()
-                here.module = module
-                here.module_region = region(name).begin()
+                here.end_module()
+                here.module, here.module_region = module, _now(region).begin()
 
         def end_module(_):
-            here = threads.here
+            here = _thread.here
             if here.module is module:
                 here.end_module()
 
-        options = {"always_call": True} if _ALWAYS_CALLED else {}
         self._removals.append(module.register_forward_pre_hook(_Hook(before)).remove)
-        self._removals.append(module.register_forward_hook(_Hook(after), **options).remove)
+        self._removals.append(module.register_forward_hook(_Hook(after)).remove)
 
     def _watch_optimizer(self, optimizer):
         # A method, as learning-rate schedulers require; they may wrap it again.
         step, had_own = optimizer.step, "step" in vars(optimizer)
+        region = self._regions.held("Optimizer")
         is_on = True
 
         @functools.wraps(getattr(step, "__func__", step))
         def timed(_, *args, **kwargs):
             if not is_on:
                 return step(*args, **kwargs)
-            with self.region("Optimizer"):
+            with _now(region):
                 return step(*args, **kwargs)
 
         timed_step = types.MethodType(timed, optimizer)
@@ -165,17 +148,41 @@ class Watch:
         return remove
 
 
+class _Regions:
+    """Regions of a model by name: with the span on the current stream of a GPU, if its parameters are there."""
+
+    def __init__(self, parameter):
+        self._device = parameter.device if parameter is not None and parameter.is_cuda else None
+        self._known = {}
+
+    def get(self, name):
+        """Returns the region of a name on the current stream."""
+        stream = None if self._device is None else torch.cuda.current_stream(self._device)
+        key = name if stream is None else (name, stream.cuda_stream)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _takt.region(name, kind=None if name in _PHASES else "compute", stream=stream)
+        return known
+
+    def held(self, name):
+        """Returns the region of a name, or on a GPU a callable that returns it."""
+        return self.get(name) if self._device is None else functools.partial(self.get, name)
+
+
+def _now(held):
+    """Returns the region of what _Regions.held() returned."""
+    return held if isinstance(held, _takt.Region) else held()
+
+
 class _Batches:
-    def __init__(self, batches, threads):
+    def __init__(self, batches):
         self._batches = batches
-        self._threads = threads
         self._region = _takt.region("IO")
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        self._threads.here.end_all()  # what an exception left open
         with self._region:
             return next(self._batches)
 
@@ -195,36 +202,61 @@ def _modules(module, depth, seen, prefix=""):
         yield from inner
 
 
-class _Threads(threading.local):
-    """The passes of each thread."""
+class _Timed:
+    """Base of the classes of watched modules."""
+
+    def __init_subclass__(cls):
+        """Does not call the one of the module's class, which may list its subclasses."""
+
+    def __reduce_ex__(self, protocol):
+        """Makes copies, also pickled ones, of the module's own class."""
+        own, reduced = type(self), super().__reduce_ex__(protocol)
+        while "_takt_own" in vars(own):
+            own = own._takt_own
+        if own is type(self) or isinstance(reduced, str):  # another tool's class, or the name of an object
+            return reduced
+        make, arguments = reduced[0], tuple(own if each is type(self) else each for each in reduced[1])
+        if make is type(self):
+            make = own
+        elif make is copyreg.__newobj__:  # with which pickle rejects another class
+            make = object.__new__
+        return make, arguments, *reduced[2:]
+
+
+def _time_calls(module, held):
+    """Times a module's calls, for less than PyTorch's hooks would cost. Returns a function that stops it."""
+    own = type(module)
+    call = own.__call__
+    is_on, is_fixed = True, isinstance(held, _takt.Region)
+
+    def __call__(self, *args, **kwargs):  # noqa: N807
+        if not is_on:
+            return call(self, *args, **kwargs)
+        with held if is_fixed else held():
+            return call(self, *args, **kwargs)
+
+    names = {"__call__": __call__, "_takt_own": own, **{each: getattr(own, each) for each in _NAMES}}
+    timed = type(own)(own.__name__, (own,) if issubclass(own, _Timed) else (_Timed, own), names)
+    # The module's own __setattr__() may do something else, as that of a compiled one.
+    object.__setattr__(module, "__class__", timed)
+
+    def remove():
+        nonlocal is_on
+        is_on = False  # for replicas, and for modules that have got a class derived from this one
+        timed._takt_ended = True
+        while "_takt_ended" in vars(type(module)):  # several may watch the module, and end in any order
+            object.__setattr__(module, "__class__", type(module)._takt_own)
+    return remove
+
+
+class _Backward:
+    """The backward pass of this thread."""
 
     def __init__(self):
-        self.here = _Here()
-
-
-class _Here:
-    """The passes of this thread."""
-
-    def __init__(self):
-        self.open = []  # modules in the forward pass, outermost first, with their regions
-        self.output = _nothing  # of the last module with a hook, as a weak reference
+        self.output = _nothing  # of the last module of a forward pass, as a weak reference
         self.in_backward = False
-        self.module = None  # in the backward pass
+        self.module = None
         self.module_region = None
-
-    def end(self, module):
-        """Ends the regions of a module and of those in it that an exception left open."""
-        opened = self.open
-        if opened and opened[-1][0] is module:
-            opened.pop()[1].end()
-        elif any(each[0] is module for each in opened):  # else hooked during the call
-            while opened[-1][0] is not module:
-                opened.pop()[1].end()
-            opened.pop()[1].end()
-
-    def end_all(self):
-        while self.open:
-            self.open.pop()[1].end()
 
     def end_module(self):
         if self.module is not None:
@@ -232,12 +264,16 @@ class _Here:
             self.module = self.module_region = None
 
 
-def _same(region, _):
-    return region
-
-
 def _nothing(*_):
     return None
+
+
+class _Thread(threading.local):
+    def __init__(self):
+        self.here = _Backward()
+
+
+_thread = _Thread()
 
 
 class _Hook:
@@ -273,22 +309,22 @@ def _first_with_gradient(values):
     return values if getattr(values, "requires_grad", False) else None
 
 
-_watching = []
+_watching = ()
 _original = None  # torch.autograd.backward() when it was replaced
 _is_replaced = False
 
 
 def _watch_backward(watch_):
     """Times torch.autograd.backward(), which Tensor.backward() calls. Returns a function that stops it."""
-    global _original, _is_replaced
+    global _original, _is_replaced, _watching
     if not _is_replaced:
         _original, _is_replaced = torch.autograd.backward, True
         torch.autograd.backward = functools.wraps(_original)(_timed_backward)
-    _watching.append(watch_)
+    _watching += (watch_,)
 
     def remove():
-        global _is_replaced
-        _watching.remove(watch_)
+        global _is_replaced, _watching
+        _watching = tuple(each for each in _watching if each is not watch_)
         # Another tool may have replaced it again, and calls _timed_backward(), which then does nothing of its own.
         if not _watching and torch.autograd.backward is _timed_backward:
             torch.autograd.backward, _is_replaced = _original, False
@@ -296,18 +332,15 @@ def _watch_backward(watch_):
 
 
 def _timed_backward(*args, **kwargs):
+    here, watching = _thread.here, _watching
     # Nothing is watched any more, or a checkpoint runs another pass.
-    if not _watching or _watching[-1]._threads.here.in_backward:
+    if here.in_backward or not watching:
         return _original(*args, **kwargs)
-    passes = [each._threads.here for each in _watching]
-    for each in passes:
-        each.end_all()  # what an exception left open
-    with _watching[-1].region("Backward"):
-        for each in passes:
-            each.in_backward = True
+    with _now(watching[-1]._backward):
+        here.in_backward = True
         try:
             return _original(*args, **kwargs)
         finally:
-            for each in passes:
-                each.end_module()
-                each.in_backward = False
+            here.in_backward = False
+            if here.module is not None:
+                here.end_module()
