@@ -3,6 +3,7 @@
 """takt.torch.watch() with PyTorch for CPUs: what is timed, where, and that nothing is left behind."""
 
 import copy
+import functools
 import gc
 import inspect
 import io
@@ -236,19 +237,8 @@ class Watch(unittest.TestCase):
         self.assertFalse(x._backward_hooks)
 
     def test_copies_are_not_watched(self):
-        class Again(nn.Module):
-            def __init__(self, width):
-                super().__init__()
-                self.layer = nn.Linear(8, width)
-
-            def __reduce__(self):
-                return type(self), (3,)
-
-            def forward(self, x):
-                return self.layer(x)
-
         file = io.BytesIO()
-        with takt.torch.watch(self.net), takt.torch.watch(self.net), takt.torch.watch(Again(2)) as again:
+        with takt.torch.watch(self.net), takt.torch.watch(self.net):
             copies = [copy.copy(self.net), copy.deepcopy(self.net)]
             copies += [pickle.loads(pickle.dumps(self.net, protocol)) for protocol in range(2, 6)]
             torch.save(self.net, file)
@@ -259,6 +249,39 @@ class Watch(unittest.TestCase):
             self.assertIs(type(each.encoder), nn.Sequential)
             each(torch.randn(1, 8))
         self.assertEqual(self.new(), {})
+
+    def test_copies_of_unusual_classes(self):
+        class Again(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.layer = nn.Linear(8, width)
+
+            def __reduce__(self):
+                return type(self), (3,)
+
+        class Dict(nn.Module, dict):
+            __hash__ = object.__hash__
+
+        for own, net in ((Again, Again(2)), (Dict, Dict())):
+            with takt.torch.watch(net):
+                self.assertIs(type(copy.deepcopy(net)), own)
+
+    def test_regions_that_depend_on_the_stream(self):
+        held = takt.torch._Regions.held  # of a model on a GPU
+        self.addCleanup(setattr, takt.torch._Regions, "held", held)
+        takt.torch._Regions.held = lambda regions, name: functools.partial(regions.get, name)
+        optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        with takt.torch.watch(self.net, optimizer, self.loader, backward_modules=True) as batches:
+            self.train(batches, optimizer)
+        for path in ("Forward", "Forward/head", "Backward", "Backward/head", "Optimizer"):
+            self.assertEqual(self.new()[f"Batch/{path}"], 5, path)
+
+    def test_a_graph_that_outlives_its_watch(self):
+        with takt.torch.watch(self.net, backward_modules=True):
+            loss = self.net(torch.randn(1, 8)).sum()
+        with takt.torch.watch(nn.Linear(2, 2)):
+            loss.backward()
+        self.assertEqual({path for path in self.new() if "Backward" in path}, {"Backward"})
 
     def test_classes(self):
         class Listed(nn.Module):

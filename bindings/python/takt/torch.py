@@ -66,14 +66,10 @@ class Watch:
             self._removals.append(self._watch_optimizer(optimizer))
 
     def __iter__(self):
-        if self._loader is None:
-            raise TypeError("takt: watch() got no loader")
-        return _Batches(iter(self._loader))
+        return _Batches(iter(self._given_loader()))
 
     def __len__(self):
-        if self._loader is None:
-            raise TypeError("takt: watch() got no loader")
-        return len(self._loader)
+        return len(self._given_loader())
 
     def __bool__(self):
         return True
@@ -89,11 +85,17 @@ class Watch:
         while self._removals:
             self._removals.pop()()
 
+    def _given_loader(self):
+        if self._loader is None:
+            raise TypeError("takt: watch() got no loader")
+        return self._loader
+
     def _time(self, module, name):
         self._removals.append(_time_calls(module, self._regions.held(name)))
 
     def _hook_backward(self, module, name):
         region, grad_enabled = self._regions.held(name), torch.is_grad_enabled
+        removals = self._removals  # empty after remove(), while tensors still have the hooks
 
         def before(_, inputs):
             tensor = _first_with_gradient(inputs) if grad_enabled() else None
@@ -109,7 +111,7 @@ class Watch:
 
         def begin_module(_):
             here = _thread.here
-            if here.in_backward:
+            if here.in_backward and removals:
                 here.end_module()
                 here.module, here.module_region = module, _now(region).begin()
 
@@ -219,7 +221,7 @@ class _Timed:
         if make is type(self):
             make = own
         elif make is copyreg.__newobj__:  # with which pickle rejects another class
-            make = object.__new__
+            make = own.__new__
         return make, arguments, *reduced[2:]
 
 
