@@ -372,7 +372,7 @@ class Watch(unittest.TestCase):
             before.step()
             after.step()
         new = self.new()
-        self.assertEqual(new["Backward"], 1)
+        self.assertEqual((new["Backward"], new["Backward/Backward"]), (1, 1))
         self.assertEqual(new["Optimizer"], 1)
         self.assertEqual(new["Forward"], 2)
         self.assertGreaterEqual(sum(n for path, n in new.items() if path.endswith("/Forward")), 1)  # again, in Backward
@@ -383,6 +383,8 @@ class Watch(unittest.TestCase):
         original, optimizer = torch.autograd.backward, torch.optim.SGD(self.net.parameters(), lr=0.1)
         watched = takt.torch.watch(self.net, optimizer, self.loader, backward_modules=True)
         self.assertIsNot(torch.autograd.backward, original)
+        self.assertEqual(torch.autograd.backward.__name__, "backward")
+        self.assertEqual(inspect.signature(torch.autograd.backward), inspect.signature(original))
         watched.remove()
         watched.remove()
         self.assertIs(torch.autograd.backward, original)
@@ -390,6 +392,39 @@ class Watch(unittest.TestCase):
         self.assertFalse([each for each in self.net.modules() if each._forward_hooks or each._forward_pre_hooks])
         self.train(self.loader, optimizer)
         self.assertEqual(self.new(), {"Batch": 5})
+
+    def test_what_is_watched_is_freed_without_removal(self):
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        gone = [weakref.ref(net), weakref.ref(optimizer)]
+        takt.torch.watch(net, optimizer)
+        self.addCleanup(setattr, takt.torch, "_watching", takt.torch._watching[:-1])
+        del net, optimizer
+        gc.collect()
+        self.assertEqual([each() for each in gone], [None, None])
+
+    def test_timed_calls(self):
+        def work(*args, **kwargs):
+            return args, kwargs
+
+        timed = takt._takt.TimedCall(work, lambda: takt.region("stream of the call"))
+        self.assertEqual(timed(1, two=2), ((1,), {"two": 2}))
+        self.assertEqual((timed.__name__, timed.__wrapped__), ("work", work))
+        self.assertRaises(AttributeError, getattr, timed, "missing")
+        self.assertEqual(type("Class", (), {"__call__": timed, "method": timed})().method(1)[0][1:], (1,))
+        self.assertRaisesRegex(TypeError, "region of a timed call is 'name'", takt._takt.TimedCall(work, lambda: "name"))
+        self.assertRaises(ZeroDivisionError, takt._takt.TimedCall(work, lambda: 1 / 0))
+        for region in (takt.region("sampled", every=2), takt.span("span"), takt.region("plain")):
+            timed = takt._takt.TimedCall(lambda: {}["missing"], region)
+            for _ in range(2):
+                self.assertRaises(KeyError, timed)
+            timed.region = None
+            self.assertRaises(KeyError, timed)
+            del timed.region
+            self.assertRaises(KeyError, timed)
+        self.assertEqual(self.new(), {"stream of the call": 2, "sampled": 1, "span": 2, "plain": 2})
+        self.assertRaises(TypeError, takt._takt.TimedCall, work)
+        self.assertRaises(TypeError, takt._takt.TimedCall, work, region=timed)
 
     def test_another_tool_may_replace_the_backward_pass_meanwhile(self):
         original, watched = torch.autograd.backward, takt.torch.watch(self.net)

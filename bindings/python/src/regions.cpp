@@ -7,6 +7,7 @@
 
 #include <takt/detail/hot.hpp>
 #include <takt/key.hpp>
+#include <takt/scope.hpp>
 
 #include <takt.h>
 
@@ -16,6 +17,7 @@
 #include <cstring>
 
 #include <pthread.h>
+#include <structmember.h>
 
 namespace {
 
@@ -44,6 +46,7 @@ struct Region {
 };
 
 PyTypeObject* region_type = nullptr;
+PyObject* method_type = nullptr;  ///< types.MethodType
 
 Region* as_region(PyObject* object) { return reinterpret_cast<Region*>(object); }
 PyObject* as_object(Region* region) { return reinterpret_cast<PyObject*>(region); }
@@ -85,28 +88,43 @@ Open* add(Region& region) {
   return &at(region, region.count++);
 }
 
+/// Starts a region that `finish` ends.
+Open start(const Region& region) {
+  Open open{};
+  switch (region.start) {
+    case Start::plain:
+      open.region = takt_begin(region.key);
+      break;
+    case Start::every:
+      open.region = takt_begin_every(region.key, region.every);
+      break;
+    case Start::cuda:
+      open.region = takt_begin_cuda(region.key, region.stream);
+      break;
+    case Start::hip:
+      open.region = takt_begin_hip(region.key, region.stream);
+      break;
+    case Start::span:
+      open.begin_ns = now_ns();
+      break;
+  }
+  return open;
+}
+
+void finish(const Region& region, Open& open) {
+  if (region.start == Start::span) {
+    takt_record(region.key, now_ns() - open.begin_ns);
+  } else {
+    takt_end(&open.region);
+  }
+}
+
 bool begin(Region& region) {
   Open* const open = region.count == 0 ? &region.first : add(region);
   if (open == nullptr) { return false; }
   if (open == &region.first) { region.count = 1; }
+  *open = start(region);
   open->thread = pthread_self();
-  switch (region.start) {
-    case Start::plain:
-      open->region = takt_begin(region.key);
-      break;
-    case Start::every:
-      open->region = takt_begin_every(region.key, region.every);
-      break;
-    case Start::cuda:
-      open->region = takt_begin_cuda(region.key, region.stream);
-      break;
-    case Start::hip:
-      open->region = takt_begin_hip(region.key, region.stream);
-      break;
-    case Start::span:
-      open->begin_ns = now_ns();
-      break;
-  }
   return true;
 }
 
@@ -123,16 +141,17 @@ void end(Region& region) {
     end_by_name(region);
     return;
   }
-  if (region.start == Start::span) {
-    takt_record(region.key, now_ns() - open->begin_ns);
-  } else {
-    takt_end(&open->region);
-  }
+  finish(region, *open);
   if (region.count == 1) {
     region.count = 0;
   } else {
     drop(region, open);
   }
+}
+
+template <class Function>
+void* slot(Function function) {
+  return reinterpret_cast<void*>(function);
 }
 
 /// Returns the key of a name or of a Region; nullptr with an error set.
@@ -394,10 +413,105 @@ PyGetSetDef region_members[] = {{"name", region_name, nullptr, "Name.", nullptr}
                                 {"kind", region_kind, nullptr, "Kind.", nullptr},
                                 {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-template <class Function>
-void* slot(Function function) {
-  return reinterpret_cast<void*>(function);
+/// takt._takt.TimedCall: a function, and the region around its calls. For takt.torch.watch(): after a training step, when
+/// the caches are cold, `with` in a Python function costs several times as much (tests/python/region_bench.py).
+struct TimedCall {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* function;
+  PyObject* region;  ///< a Region, or a function that returns one; None or nullptr: calls are not timed
+};
+
+TimedCall* as_timed(PyObject* object) { return reinterpret_cast<TimedCall*>(object); }
+
+/// Returns the region of a call: a new reference, or nullptr with an error set.
+PyObject* region_of(const TimedCall& call) {
+  PyObject* const given = Py_NewRef(call.region);  // may be replaced meanwhile
+  if (is_region(given)) { return given; }
+  PyObject* const region = PyObject_CallFunctionObjArgs(given, nullptr);
+  Py_DECREF(given);
+  if (region == nullptr || is_region(region)) { return region; }
+  PyErr_Format(PyExc_TypeError, "takt: the region of a timed call is %R", region);
+  Py_DECREF(region);
+  return nullptr;
 }
+
+PyObject* timed_call(PyObject* self, PyObject* const* arguments, std::size_t count, PyObject* keywords) {
+  const TimedCall& call = *as_timed(self);
+  if (call.function == nullptr) {  // a finalizer calls it
+    PyErr_SetString(PyExc_ReferenceError, "takt: the function of a timed call is gone");
+    return nullptr;
+  }
+  if (call.region == nullptr || call.region == Py_None) {
+    return PyObject_Vectorcall(call.function, arguments, count, keywords);
+  }
+  if (is_region(call.region) && as_region(call.region)->start == Start::plain) {
+    const takt::Scope scope(key_of(*as_region(call.region)));
+    return PyObject_Vectorcall(call.function, arguments, count, keywords);
+  }
+  PyObject* const region = region_of(call);
+  if (region == nullptr) { return nullptr; }
+  Open open = start(*as_region(region));
+  PyObject* const result = PyObject_Vectorcall(call.function, arguments, count, keywords);
+  finish(*as_region(region), open);
+  Py_DECREF(region);
+  return result;
+}
+
+PyObject* timed_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  PyObject* function = nullptr;
+  PyObject* region = nullptr;
+  if (keywords != nullptr) {
+    PyErr_SetString(PyExc_TypeError, "TimedCall() takes no keywords");
+    return nullptr;
+  }
+  if (PyArg_ParseTuple(arguments, "OO:TimedCall", &function, &region) == 0) { return nullptr; }
+  PyObject* const self = PyType_GenericAlloc(type, 0);
+  if (self == nullptr) { return nullptr; }
+  as_timed(self)->vectorcall = timed_call;
+  as_timed(self)->function = Py_NewRef(function);
+  as_timed(self)->region = Py_NewRef(region);
+  return self;
+}
+
+/// As an attribute of a class, it is a method.
+PyObject* timed_bind(PyObject* self, PyObject* object, PyObject*) {
+  return object == nullptr ? Py_NewRef(self) : PyObject_CallFunctionObjArgs(method_type, self, object, nullptr);
+}
+
+/// Has the function's attributes, too, such as its name.
+PyObject* timed_get(PyObject* self, PyObject* name) {
+  PyObject* const own = PyObject_GenericGetAttr(self, name);
+  PyObject* const function = as_timed(self)->function;
+  if (own != nullptr || function == nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) { return own; }
+  PyErr_Clear();
+  return PyObject_GetAttr(function, name);
+}
+
+int timed_visit(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(as_timed(self)->function);
+  Py_VISIT(as_timed(self)->region);
+  return 0;
+}
+
+int timed_clear(PyObject* self) {
+  Py_CLEAR(as_timed(self)->function);
+  Py_CLEAR(as_timed(self)->region);
+  return 0;
+}
+
+void timed_free(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  timed_clear(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef timed_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(TimedCall, vectorcall), READONLY, nullptr},
+                               {"__wrapped__", T_OBJECT, offsetof(TimedCall, function), READONLY, nullptr},
+                               {"region", T_OBJECT, offsetof(TimedCall, region), 0, nullptr},
+                               {nullptr, 0, 0, 0, nullptr}};
 
 PyObject* metric(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   if (keywords != nullptr && PyTuple_Size(keywords) == 1 && count == 2 &&
@@ -461,7 +575,27 @@ bool add_regions(PyObject* module) {
                          {Py_tp_doc, const_cast<char*>("What to time. takt.region() and takt.span() make it.")},
                          {0, nullptr}};
   PyType_Spec spec = {"takt.Region", sizeof(Region), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PyType_Slot timed_slots[] = {{Py_tp_new, slot(timed_new)},
+                               {Py_tp_dealloc, slot(timed_free)},
+                               {Py_tp_traverse, slot(timed_visit)},
+                               {Py_tp_clear, slot(timed_clear)},
+                               {Py_tp_call, slot(PyVectorcall_Call)},
+                               {Py_tp_descr_get, slot(timed_bind)},
+                               {Py_tp_getattro, slot(timed_get)},
+                               {Py_tp_members, timed_members},
+                               {Py_tp_doc, const_cast<char*>("TimedCall(function, region): a function with a region "
+                                                             "around each call.")},
+                               {0, nullptr}};
+  PyType_Spec timed_spec = {
+      "takt.TimedCall", sizeof(TimedCall), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, timed_slots};
+  PyObject* const types = PyImport_ImportModule("types");
+  method_type = types == nullptr ? nullptr : PyObject_GetAttrString(types, "MethodType");
+  Py_XDECREF(types);
   region_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return region_type != nullptr && PyModule_AddFunctions(module, functions) == 0 &&
-         PyModule_AddObjectRef(module, "Region", reinterpret_cast<PyObject*>(region_type)) == 0;
+  PyObject* const timed_type = PyType_FromSpec(&timed_spec);
+  return method_type != nullptr && region_type != nullptr && timed_type != nullptr &&
+         PyModule_AddFunctions(module, functions) == 0 &&
+         PyModule_AddObjectRef(module, "Region", reinterpret_cast<PyObject*>(region_type)) == 0 &&
+         PyModule_AddObjectRef(module, "TimedCall", timed_type) == 0;
 }

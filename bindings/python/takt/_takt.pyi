@@ -32,6 +32,14 @@ class Region:
     def bytes(self, n: int) -> None:
         """Adds n >= 1 bytes moved. On the thread that started the region."""
 
+class TimedCall:
+    """A function with a region around each call; a method, as an attribute of a class. Has the function's attributes."""
+
+    region: Region | Callable[[], Region] | None
+    """None: calls are not timed."""
+    def __init__(self, function: Callable[..., Any], region: Region | Callable[[], Region], /) -> None: ...
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any: ...
+
 @overload
 def region(name: str | Region, *, kind: _Kind | None = None, stream: Any = None, every: int | None = None) -> Region:
     """Returns what to time. As a bare decorator, @takt.region, it is named by the function.

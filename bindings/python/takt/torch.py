@@ -49,7 +49,6 @@ class Watch:
         self._loader = loader
         self._removals = []
         self._regions = _Regions(next(model.parameters(), None))
-        self._backward = self._regions.held("Backward")
         try:
             self._time(model, "Forward")
             for name, module, is_deepest in _modules(model, depth, {model}):
@@ -61,7 +60,7 @@ class Watch:
         except BaseException:
             self.remove()
             raise
-        self._removals.append(_watch_backward(self))
+        self._removals.append(_watch_backward(self._regions.held("Backward"), backward_modules))
         if optimizer is not None:
             self._removals.append(self._watch_optimizer(optimizer))
 
@@ -126,22 +125,17 @@ class Watch:
     def _watch_optimizer(self, optimizer):
         # A method, as learning-rate schedulers require; they may wrap it again.
         step, had_own = optimizer.step, "step" in vars(optimizer)
-        region = self._regions.held("Optimizer")
-        is_on = True
+        call = _takt.TimedCall(step, self._regions.held("Optimizer"))
 
         @functools.wraps(getattr(step, "__func__", step))
         def timed(_, *args, **kwargs):
-            if not is_on:
-                return step(*args, **kwargs)
-            with _now(region):
-                return step(*args, **kwargs)
+            return call(*args, **kwargs)
 
         timed_step = types.MethodType(timed, optimizer)
         optimizer.step = timed_step
 
         def remove():
-            nonlocal is_on
-            is_on = False
+            call.region = None
             if vars(optimizer).get("step") is timed_step:
                 if had_own:
                     optimizer.step = step
@@ -228,23 +222,14 @@ class _Timed:
 def _time_calls(module, held):
     """Times a module's calls, for less than PyTorch's hooks would cost. Returns a function that stops it."""
     own = type(module)
-    call = own.__call__
-    is_on, is_fixed = True, isinstance(held, _takt.Region)
-
-    def __call__(self, *args, **kwargs):  # noqa: N807
-        if not is_on:
-            return call(self, *args, **kwargs)
-        with held if is_fixed else held():
-            return call(self, *args, **kwargs)
-
-    names = {"__call__": __call__, "_takt_own": own, **{each: getattr(own, each) for each in _NAMES}}
+    call = _takt.TimedCall(own.__call__, held)
+    names = {"__call__": call, "_takt_own": own, **{each: getattr(own, each) for each in _NAMES}}
     timed = type(own)(own.__name__, (own,) if issubclass(own, _Timed) else (_Timed, own), names)
     # The module's own __setattr__() may do something else, as that of a compiled one.
     object.__setattr__(module, "__class__", timed)
 
     def remove():
-        nonlocal is_on
-        is_on = False  # for replicas, and for modules that have got a class derived from this one
+        call.region = None  # for replicas, and for modules that have got a class derived from this one
         timed._takt_ended = True
         while "_takt_ended" in vars(type(module)):  # several may watch the module, and end in any order
             object.__setattr__(module, "__class__", type(module)._takt_own)
@@ -311,38 +296,39 @@ def _first_with_gradient(values):
     return values if getattr(values, "requires_grad", False) else None
 
 
-_watching = ()
-_original = None  # torch.autograd.backward() when it was replaced
-_is_replaced = False
+_original = None  # torch.autograd.backward() when _timed replaced it
+_timed = None
+_watching = ()  # of each watch, the region, and whether modules are regions in it
 
 
-def _watch_backward(watch_):
+def _watch_backward(held, has_modules):
     """Times torch.autograd.backward(), which Tensor.backward() calls. Returns a function that stops it."""
-    global _original, _is_replaced, _watching
-    if not _is_replaced:
-        _original, _is_replaced = torch.autograd.backward, True
-        torch.autograd.backward = functools.wraps(_original)(_timed_backward)
-    _watching += (watch_,)
+    global _original, _timed, _watching
+    if _timed is None:
+        _original = torch.autograd.backward
+        torch.autograd.backward = _timed = _takt.TimedCall(functools.wraps(_original)(_backward_pass), held)
+    watching = (held, has_modules)
+    _watching += (watching,)
+    _timed.region = held
 
     def remove():
-        global _is_replaced, _watching
-        _watching = tuple(each for each in _watching if each is not watch_)
-        # Another tool may have replaced it again, and calls _timed_backward(), which then does nothing of its own.
-        if not _watching and torch.autograd.backward is _timed_backward:
-            torch.autograd.backward, _is_replaced = _original, False
+        global _timed, _watching
+        _watching = tuple(each for each in _watching if each is not watching)
+        _timed.region = _watching[-1][0] if _watching else None
+        # Another tool may have replaced it again, and calls this one.
+        if not _watching and torch.autograd.backward is _timed:
+            torch.autograd.backward, _timed = _original, None
     return remove
 
 
-def _timed_backward(*args, **kwargs):
-    here, watching = _thread.here, _watching
-    # Nothing is watched any more, or a checkpoint runs another pass.
-    if here.in_backward or not watching:
+def _backward_pass(*args, **kwargs):
+    if not any(has_modules for _, has_modules in _watching):
         return _original(*args, **kwargs)
-    with _now(watching[-1]._backward):
-        here.in_backward = True
-        try:
-            return _original(*args, **kwargs)
-        finally:
-            here.in_backward = False
-            if here.module is not None:
-                here.end_module()
+    here = _thread.here
+    was_in_backward, here.in_backward = here.in_backward, True
+    try:
+        return _original(*args, **kwargs)
+    finally:
+        here.in_backward = was_in_backward
+        if here.module is not None:
+            here.end_module()
