@@ -10,7 +10,6 @@ import argparse
 import collections
 import datetime
 import pathlib
-import re
 import signal
 import sys
 import tempfile
@@ -26,8 +25,6 @@ FAULTS = {"illegal_address": "a kernel writes where nothing is", "pending_at_exi
           "reset": "cudaDeviceReset()", "reset_at_once": "cudaDeviceReset() with spans pending", "child": "a forked child has regions",
           "pending_error": "an error of the application's own is pending"}
 LEAVE = 0.3  # maximum by which Takt may delay the exit of a process, in seconds
-PIECES = (1, 10, 100, 1000)
-TRAINING = ("--steps", 200, "--samples", 4096, "--width", 1024, "--check", 0)
 
 
 def rows_from(machine, command, **options):
@@ -43,29 +40,6 @@ def rows_from(machine, command, **options):
 
 def rows_of(machine, *arguments, **options):
     return rows_from(machine, [machine.gpu_check, *arguments], **options)
-
-
-def step_ms(machine, pieces, **env):
-    """Returns the better of two runs with Takt, and of two without; None if one failed. They alternate because a GPU
-    warms up."""
-    best = {}
-    for takt in ("1", "0") * 2:
-        status, out, _, _ = machine.run([machine.training, *TRAINING, "--pieces", pieces], TAKT_DISABLE=takt, limit=60, **env)
-        found = re.search(r"step (\S+) ms", out)
-        if status != 0 or not found:
-            return None
-        best[takt] = min(best.get(takt, float("inf")), float(found.group(1)))
-    return best["0"], best["1"]
-
-
-def step_row(machine, check, what, bound, pieces, **env):
-    """Returns the row about the slowdown of a step by Takt; if a bound is given, it is 0.5 %."""
-    steps = step_ms(machine, pieces, **env)
-    if steps is None:
-        return row(check, what, "two steps", "the example failed", False)
-    more = 100 * (steps[0] / steps[1] - 1)
-    measured = f"a step of {steps[0]:.3f} ms, without Takt {steps[1]:.3f} ms: {more:+.2f} %"
-    return row(check, what, bound, measured, more <= 0.5 if bound else None)
 
 
 def perturbation(machine, _full):

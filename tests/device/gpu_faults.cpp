@@ -39,7 +39,7 @@ void illegal_address() {
   regions(stream, 100);
   {
     takt::Scope s(Region, stream);
-    fault(stream);
+    error(stream);
   }
   print("synchronise", cudaStreamSynchronize(stream));
   regions(stream, 100);

@@ -484,7 +484,7 @@ struct FakeApi {
     return has_one_order ? 1 : reinterpret_cast<std::uintptr_t>(stream);
   }
   static takt::EventStatus enter(Stream stream, takt::EventContextId& id) noexcept {
-    return has_context() ? driver().enter(stream, id) : takt::EventStatus::no_context;
+    return has_context() || !stream->is_legacy ? driver().enter(stream, id) : takt::EventStatus::no_context;
   }
   static bool keeps_context(Stream stream) noexcept { return !stream->is_legacy; }
   static takt::EventStatus check_capture(Stream stream) noexcept {
@@ -494,7 +494,9 @@ struct FakeApi {
   static takt::EventStatus create(const takt::EventContextId& id, Event& event) noexcept {
     return driver().create(id, event);
   }
-  static takt::EventStatus record(Event event, Stream stream) noexcept { return driver().record(event, stream); }
+  static takt::EventStatus record(Event event, Stream stream) noexcept {
+    return has_context() ? driver().record(event, stream) : takt::EventStatus::no_context;
+  }
   static takt::EventStatus enter_capture(Stream stream, takt::EventContextId& id) noexcept {
     return has_graphs ? driver().enter_capture(stream, id) : takt::EventStatus::unsupported;
   }
@@ -529,7 +531,7 @@ struct FakeApi {
     return true;
   }
   static bool pauses_at_captures() noexcept { return pauses; }
-  // A thread without a context gets no answers until it visits one.
+  // A thread without a context gets no answers until it visits one, except about streams that know theirs.
   static inline thread_local bool is_without_context = false;
   static inline thread_local int visits = 0;
   static bool visit(const takt::EventContextId&) noexcept {

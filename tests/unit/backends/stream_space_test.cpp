@@ -134,6 +134,22 @@ TEST_CASE_METHOD(IdleSpace, "StreamSpace: results that an idle thread has not po
   all_well();
 }
 
+using VisitedSpace = SpaceFixture<4, 64>;
+TEST_CASE_METHOD(VisitedSpace, "StreamSpace: a thread without a context finds the space of work that has finished") {
+  std::thread([&] {
+    Api::is_without_context = true;
+    for (int each = 0; each < 1000; ++each) {
+      region(stream);
+      driver.finish();
+    }
+    Api::is_without_context = false;
+  }).join();
+  CHECK(losses("device_skipped") == 0);
+  finish();
+  CHECK(path("Forward").device.n() == 1000);
+  all_well();
+}
+
 using RefusedSpace = SpaceFixture<5, 64>;
 TEST_CASE_METHOD(RefusedSpace, "StreamSpace: refused records free their space") {
   driver.script(FakeDriver::Call::record, takt::EventStatus::refused, 1000);

@@ -46,10 +46,12 @@ class EventDevice {
     if (!Api::keeps_context(stream) || start.stream == nullptr) { return mark_anew(stream, mark, false); }
     if (!may_mark()) { return false; }
     EventStatus status = Api::check_capture(stream);
-    if (status == EventStatus::no_context) { return mark_anew(stream, mark, false); }  // a thread without a context
-    if (status != EventStatus::done) { return skip(status); }
     const std::uintptr_t order = start.stream->stream.load(std::memory_order_relaxed);
-    return record_on(stream, context_of(start), order, mark, false, status) || skip_unless_done(status);
+    if (status == EventStatus::done && record_on(stream, context_of(start), order, mark, false, status)) {
+      return true;
+    }
+    if (status == EventStatus::no_context) { return mark_anew(stream, mark, false); }  // a thread without a context
+    return skip_unless_done(status);
   }
 
   /// Adds an event to the graph that `stream` is being captured into: each replay records it again, until it is
@@ -243,8 +245,12 @@ class EventDevice {
     if (slot == nullptr) { return false; }
     slot->handle = stream;
     Space space = space_in(context);
-    if (!space.take(*slot, order, begins, is_paused())) {
-      counts_.add(slot->stream == nullptr ? EventCounts::kTooManyStreams : EventCounts::kStreamFull);
+    if (const EventStatus taken = space.take(*slot, order, begins, is_paused()); taken != EventStatus::done) {
+      if (taken == EventStatus::no_context) {
+        status = taken;
+      } else {
+        counts_.add(slot->stream == nullptr ? EventCounts::kTooManyStreams : EventCounts::kStreamFull);
+      }
       context.events.give(*slot);
       return false;
     }

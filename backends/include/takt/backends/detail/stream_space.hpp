@@ -120,17 +120,17 @@ class StreamSpace {
 
   StreamSpace(Pool& events, StreamTable& streams) noexcept : events_(events), streams_(streams) {}
 
-  /// Reserves a number for `slot`, which is about to be recorded on the stream of this order. Returns false if the
-  /// stream is full and the device reports the oldest as unfinished, or if the stream table is full (Slot::stream is
-  /// nullptr).
+  /// Reserves a number for `slot`, which is about to be recorded on the stream of this order. Returns done; not_ready
+  /// if the stream is full and the device reports the oldest as unfinished, or if the stream table is full (then
+  /// Slot::stream is nullptr); no_context if the stream is full and this thread has no context for a query.
   /// \param begins true for starts of regions: an eighth is reserved for ends.
   /// \param silent the device must not be queried.
-  bool take(Slot& slot, std::uintptr_t order, bool begins, bool silent) noexcept {
+  EventStatus take(Slot& slot, std::uintptr_t order, bool begins, bool silent) noexcept {
     const std::uint64_t max = space(begins);
     slot.stream = streams_.find(order);
-    if (TAKT_UNLIKELY(slot.stream == nullptr)) { return false; }
+    if (TAKT_UNLIKELY(slot.stream == nullptr)) { return EventStatus::not_ready; }
     slot.number = slot.stream->next_mark(max);
-    return TAKT_LIKELY(slot.number != 0) || take_asked(slot, max, silent);
+    return TAKT_LIKELY(slot.number != 0) ? EventStatus::done : take_asked(slot, max, silent);
   }
   /// After take(), call one of these: recorded() if the driver accepted it (returns true), else refused().
   static bool recorded(Slot& slot) noexcept {
@@ -179,22 +179,28 @@ class StreamSpace {
     const std::uint64_t max = max_in_flight();
     return begins ? max - max / 8 : max;
   }
-  TAKT_COLD bool take_asked(Slot& slot, std::uint64_t max, bool silent) noexcept {
+  TAKT_COLD EventStatus take_asked(Slot& slot, std::uint64_t max, bool silent) noexcept {
     StreamProgress& progress = *slot.stream;
-    const StreamProgress::Watched oldest = progress.oldest_watched();
-    if (oldest.number == 0) {  // refused while later ones existed: none is in flight
-      slot.number = progress.next_mark(std::numeric_limits<std::uint32_t>::max());
-      return true;
+    // Again, because other threads may take what the oldest one frees: it may be one place.
+    for (unsigned attempt = 0; attempt < StreamProgress::kWatched; ++attempt) {
+      const StreamProgress::Watched oldest = progress.oldest_watched();
+      if (oldest.number == 0) {  // refused while later ones existed: none is in flight
+        slot.number = progress.next_mark(std::numeric_limits<std::uint32_t>::max());
+        return EventStatus::done;
+      }
+      if (silent || !progress.timeout.is_over()) { break; }
+      const RelaxedMode<Api> relaxed;
+      // The event is of this stream, which is not capturing: that was checked for this timestamp.
+      const EventStatus asked = Api::query(events_.slot(oldest.index).event);
+      if (asked == EventStatus::no_context) { return asked; }
+      const bool finished = asked == EventStatus::done;
+      progress.timeout.polled(1, finished ? 0 : 1);
+      if (!finished) { break; }
+      progress.set_finished(oldest.number);
+      slot.number = progress.next_mark(max);
+      if (slot.number != 0) { return EventStatus::done; }
     }
-    if (silent || !progress.timeout.is_over()) { return false; }
-    const RelaxedMode<Api> relaxed;
-    // The event is of this stream, which is not capturing: that was checked for this timestamp.
-    const bool finished = Api::query(events_.slot(oldest.index).event) == EventStatus::done;
-    progress.timeout.polled(1, finished ? 0 : 1);
-    if (!finished) { return false; }
-    progress.set_finished(oldest.number);
-    slot.number = progress.next_mark(max);
-    return slot.number != 0;
+    return EventStatus::not_ready;
   }
 
   Pool& events_;
