@@ -32,7 +32,7 @@ class Shows(page_case.Case):
         self.assertEqual(self.count("#step-chart path.line"), 12)
         self.assertIn("228 further runs are not drawn", self.text("#steps"))
         self.assertEqual(self.count("#runs-table tbody tr"), 200)
-        self.assertIn("40 further runs are not listed", self.text("#runs"))
+        self.assertIn("40 more runs are not listed", self.text("#runs"))
         changed = BROWSER.run("return data.regions.filter((each) => each.mark).length")
         self.assertGreater(changed, 20)
         self.assertEqual(self.count(".change"), changed + 1)
