@@ -16,6 +16,7 @@ import weakref
 import takt
 import takt.torch
 import torch
+import torch.fx
 import torch.nn.utils.parametrize
 import torch.utils.checkpoint
 from torch import nn
@@ -411,6 +412,8 @@ class Watch(unittest.TestCase):
         self.assertEqual(timed(1, two=2), ((1,), {"two": 2}))
         self.assertEqual((timed.__name__, timed.__wrapped__), ("work", work))
         self.assertRaises(AttributeError, getattr, timed, "missing")
+        self.assertIs(copy.deepcopy(timed), timed)
+        self.assertIs(weakref.ref(timed)(), timed)
         self.assertEqual(type("Class", (), {"__call__": timed, "method": timed})().method(1)[0][1:], (1,))
         self.assertRaisesRegex(TypeError, "region of a timed call is 'name'", takt._takt.TimedCall(work, lambda: "name"))
         self.assertRaises(ZeroDivisionError, takt._takt.TimedCall(work, lambda: 1 / 0))
@@ -443,6 +446,85 @@ class Watch(unittest.TestCase):
         torch.autograd.backward = timed
         takt.torch.watch(self.net).remove()
         self.assertIs(torch.autograd.backward, original)
+
+    def test_another_tool_may_take_the_backward_pass_back(self):
+        original, watched = torch.autograd.backward, takt.torch.watch(self.net)
+        torch.autograd.backward = original  # without the one of watch()
+        watched.remove()
+        with takt.torch.watch(self.net):
+            self.net(torch.randn(1, 8)).sum().backward()
+        self.assertEqual(self.new()["Backward"], 1)
+        self.assertIs(torch.autograd.backward, original)
+
+    def test_a_replaced_call_of_all_modules_is_used(self):
+        call = nn.Module.__call__
+        self.addCleanup(setattr, nn.Module, "__call__", call)
+        with takt.torch.watch(self.net):
+            seen = []
+            nn.Module.__call__ = lambda module, *args: (seen.append(module), call(module, *args))[1]
+            self.net(torch.randn(1, 8))
+            nn.Module.__call__ = call
+            self.assertIn(self.net, seen)
+            self.assertIn(self.net.head, seen)
+            graph = torch.fx.symbolic_trace(self.net.encoder)
+        self.assertEqual([each.op for each in graph.graph.nodes].count("call_module"), 3)
+
+    def test_calls_that_are_no_functions(self):
+        class Static(nn.Module):
+            __call__ = staticmethod(lambda *args: args)
+
+        class Partial(nn.Module):
+            __call__ = functools.partial(lambda *args: args, 1)
+
+        for own in (Static, Partial):
+            net = own()
+            expected = net(2)
+            with takt.torch.watch(net), takt.torch.watch(net):
+                self.assertEqual(net(2), expected)
+            self.assertIs(type(net), own)
+        self.assertEqual(self.new()["Forward"], 2)
+
+    def test_parametrizations_that_begin_meanwhile(self):
+        class Twice(nn.Module):
+            def forward(self, weight):
+                return weight * 2
+
+        nn.utils.parametrize.register_parametrization(self.net.head, "weight", Twice())
+        with takt.torch.watch(self.net):
+            nn.utils.parametrize.register_parametrization(self.net.head, "bias", Twice())
+            self.net(torch.randn(1, 8))
+        before = self.new()
+        self.net(torch.randn(1, 8))
+        self.assertEqual(self.new(), before)
+
+    def test_a_watch_that_fails_leaves_nothing_behind(self):
+        class Fixed:
+            step = property(lambda _: print)
+
+        class Meta(type(nn.Module)):
+            def __new__(cls, name, bases, names, *, word):
+                return super().__new__(cls, name, bases, names)
+
+            def __init__(cls, name, bases, names, *, word):
+                super().__init__(name, bases, names)
+
+        class Worded(nn.Module, metaclass=Meta, word=1):
+            pass
+
+        original = torch.autograd.backward
+        self.assertRaises(AttributeError, takt.torch.watch, self.net, Fixed())
+        self.assertRaisesRegex(TypeError, "derived from .*Worded, which", takt.torch.watch, nn.Sequential(nn.ReLU(), Worded()))
+        self.assertIs(type(self.net), Net)
+        self.assertIs(torch.autograd.backward, original)
+
+    def test_optimizers_with_several_watches(self):
+        for first in (0, 1):
+            optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            watched = [takt.torch.watch(self.net, optimizer), takt.torch.watch(self.net, optimizer)]
+            watched[first].remove()
+            self.assertIn("step", vars(optimizer))
+            watched[1 - first].remove()
+            self.assertNotIn("step", vars(optimizer))
 
     def test_results_are_the_same(self):
         def losses(watched):

@@ -418,6 +418,8 @@ PyGetSetDef region_members[] = {{"name", region_name, nullptr, "Name.", nullptr}
 struct TimedCall {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
+  PyObject* method;  ///< if not nullptr: the name of the function's attribute that is called instead
+  PyObject* weak_references;
   PyObject* region;  ///< a Region, or a function that returns one; None or nullptr: calls are not timed
 };
 
@@ -435,23 +437,31 @@ PyObject* region_of(const TimedCall& call) {
   return nullptr;
 }
 
+/// Calls it untimed.
+PyObject* call_function(const TimedCall& call, PyObject* const* arguments, std::size_t count, PyObject* keywords) {
+  if (call.method == nullptr) { return PyObject_Vectorcall(call.function, arguments, count, keywords); }
+  PyObject* const function = PyObject_GetAttr(call.function, call.method);
+  if (function == nullptr) { return nullptr; }
+  PyObject* const result = PyObject_Vectorcall(function, arguments, count, keywords);
+  Py_DECREF(function);
+  return result;
+}
+
 PyObject* timed_call(PyObject* self, PyObject* const* arguments, std::size_t count, PyObject* keywords) {
   const TimedCall& call = *as_timed(self);
   if (call.function == nullptr) {  // a finalizer calls it
     PyErr_SetString(PyExc_ReferenceError, "takt: the function of a timed call is gone");
     return nullptr;
   }
-  if (call.region == nullptr || call.region == Py_None) {
-    return PyObject_Vectorcall(call.function, arguments, count, keywords);
-  }
+  if (call.region == nullptr || call.region == Py_None) { return call_function(call, arguments, count, keywords); }
   if (is_region(call.region) && as_region(call.region)->start == Start::plain) {
     const takt::Scope scope(key_of(*as_region(call.region)));
-    return PyObject_Vectorcall(call.function, arguments, count, keywords);
+    return call_function(call, arguments, count, keywords);
   }
   PyObject* const region = region_of(call);
   if (region == nullptr) { return nullptr; }
   Open open = start(*as_region(region));
-  PyObject* const result = PyObject_Vectorcall(call.function, arguments, count, keywords);
+  PyObject* const result = call_function(call, arguments, count, keywords);
   finish(*as_region(region), open);
   Py_DECREF(region);
   return result;
@@ -460,15 +470,17 @@ PyObject* timed_call(PyObject* self, PyObject* const* arguments, std::size_t cou
 PyObject* timed_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   PyObject* function = nullptr;
   PyObject* region = nullptr;
+  PyObject* method = nullptr;
   if (keywords != nullptr) {
     PyErr_SetString(PyExc_TypeError, "TimedCall() takes no keywords");
     return nullptr;
   }
-  if (PyArg_ParseTuple(arguments, "OO:TimedCall", &function, &region) == 0) { return nullptr; }
+  if (PyArg_ParseTuple(arguments, "OO|U:TimedCall", &function, &region, &method) == 0) { return nullptr; }
   PyObject* const self = PyType_GenericAlloc(type, 0);
   if (self == nullptr) { return nullptr; }
   as_timed(self)->vectorcall = timed_call;
   as_timed(self)->function = Py_NewRef(function);
+  as_timed(self)->method = Py_XNewRef(method);
   as_timed(self)->region = Py_NewRef(region);
   return self;
 }
@@ -494,6 +506,9 @@ int timed_visit(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+/// Copies and pickles are the same object, as those of functions are.
+PyObject* timed_reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
+
 int timed_clear(PyObject* self) {
   Py_CLEAR(as_timed(self)->function);
   Py_CLEAR(as_timed(self)->region);
@@ -503,15 +518,20 @@ int timed_clear(PyObject* self) {
 void timed_free(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  if (as_timed(self)->weak_references != nullptr) { PyObject_ClearWeakRefs(self); }
   timed_clear(self);
+  Py_CLEAR(as_timed(self)->method);
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
-PyMemberDef timed_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(TimedCall, vectorcall), READONLY, nullptr},
-                               {"__wrapped__", T_OBJECT, offsetof(TimedCall, function), READONLY, nullptr},
-                               {"region", T_OBJECT, offsetof(TimedCall, region), 0, nullptr},
-                               {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef timed_methods[] = {{"__reduce__", timed_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMemberDef timed_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(TimedCall, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TimedCall, weak_references), READONLY, nullptr},
+    {"__wrapped__", T_OBJECT, offsetof(TimedCall, function), READONLY, nullptr},
+    {"region", T_OBJECT, offsetof(TimedCall, region), 0, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 
 PyObject* metric(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   if (keywords != nullptr && PyTuple_Size(keywords) == 1 && count == 2 &&
@@ -582,9 +602,10 @@ bool add_regions(PyObject* module) {
                                {Py_tp_call, slot(PyVectorcall_Call)},
                                {Py_tp_descr_get, slot(timed_bind)},
                                {Py_tp_getattro, slot(timed_get)},
+                               {Py_tp_methods, timed_methods},
                                {Py_tp_members, timed_members},
-                               {Py_tp_doc, const_cast<char*>("TimedCall(function, region): a function with a region "
-                                                             "around each call.")},
+                               {Py_tp_doc, const_cast<char*>("TimedCall(function, region[, method]): a function with "
+                                                             "a region around each call.")},
                                {0, nullptr}};
   PyType_Spec timed_spec = {
       "takt.TimedCall", sizeof(TimedCall), 0,

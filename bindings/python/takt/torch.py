@@ -4,6 +4,7 @@
 
 import copyreg
 import functools
+import inspect
 import threading
 import types
 import weakref
@@ -57,12 +58,12 @@ class Watch:
                 self._time(module, name)
                 if backward_modules and is_deepest:
                     self._hook_backward(module, name)
+            self._removals.append(_watch_backward(self._regions.held("Backward"), backward_modules))
+            if optimizer is not None:
+                self._removals.append(_watch_optimizer(optimizer, self._regions.held("Optimizer")))
         except BaseException:
             self.remove()
             raise
-        self._removals.append(_watch_backward(self._regions.held("Backward"), backward_modules))
-        if optimizer is not None:
-            self._removals.append(self._watch_optimizer(optimizer))
 
     def __iter__(self):
         return _Batches(iter(self._given_loader()))
@@ -121,27 +122,6 @@ class Watch:
 
         self._removals.append(module.register_forward_pre_hook(_Hook(before)).remove)
         self._removals.append(module.register_forward_hook(_Hook(after)).remove)
-
-    def _watch_optimizer(self, optimizer):
-        # A method, as learning-rate schedulers require; they may wrap it again.
-        step, had_own = optimizer.step, "step" in vars(optimizer)
-        call = _takt.TimedCall(step, self._regions.held("Optimizer"))
-
-        @functools.wraps(getattr(step, "__func__", step))
-        def timed(_, *args, **kwargs):
-            return call(*args, **kwargs)
-
-        timed_step = types.MethodType(timed, optimizer)
-        optimizer.step = timed_step
-
-        def remove():
-            call.region = None
-            if vars(optimizer).get("step") is timed_step:
-                if had_own:
-                    optimizer.step = step
-                else:
-                    del optimizer.step
-        return remove
 
 
 class _Regions:
@@ -222,17 +202,58 @@ class _Timed:
 def _time_calls(module, held):
     """Times a module's calls, for less than PyTorch's hooks would cost. Returns a function that stops it."""
     own = type(module)
-    call = _takt.TimedCall(own.__call__, held)
+    if isinstance(inspect.getattr_static(own, "__call__"), (types.FunctionType, _takt.TimedCall)):
+        call = _takt.TimedCall(own, held, "__call__")  # looked up at each call: torch.fx replaces that of nn.Module
+    else:
+        call = _takt.TimedCall(lambda self, *args, **kwargs: super(timed, self).__call__(*args, **kwargs), held)
     names = {"__call__": call, "_takt_own": own, **{each: getattr(own, each) for each in _NAMES}}
-    timed = type(own)(own.__name__, (own,) if issubclass(own, _Timed) else (_Timed, own), names)
+    try:
+        timed = type(own)(own.__name__, (own,) if issubclass(own, _Timed) else (_Timed, own), names)
+    except TypeError as error:
+        raise TypeError(f"takt: no class can be derived from {own.__qualname__}, which watch() needs: {error}; use a smaller "
+                        "depth, or a region of your own") from error
     # The module's own __setattr__() may do something else, as that of a compiled one.
     object.__setattr__(module, "__class__", timed)
 
+    def is_over(cls):
+        ended = vars(cls).get("__call__")
+        # torch.nn.utils.parametrize adds attributes, which are needed further.
+        return (isinstance(ended, _takt.TimedCall) and ended.region is None and
+                all(name.startswith("__") or name == "_takt_own" for name in vars(cls)))
+
     def remove():
         call.region = None  # for replicas, and for modules that have got a class derived from this one
-        timed._takt_ended = True
-        while "_takt_ended" in vars(type(module)):  # several may watch the module, and end in any order
+        while is_over(type(module)):  # several may watch the module, and end in any order
             object.__setattr__(module, "__class__", type(module)._takt_own)
+    return remove
+
+
+def _watch_optimizer(optimizer, held):
+    # A method, as learning-rate schedulers require; they may wrap it again.
+    step, had_own = optimizer.step, "step" in vars(optimizer)
+    call = _takt.TimedCall(step, held)
+
+    @functools.wraps(getattr(step, "__func__", step))
+    def timed(_, *args, **kwargs):
+        return call(*args, **kwargs)
+
+    def undo():
+        if had_own:
+            optimizer.step = step
+        else:
+            del optimizer.step
+
+    timed._takt_step = timed, call, undo
+    optimizer.step = types.MethodType(timed, optimizer)
+
+    def remove():
+        call.region = None
+        while True:  # several may watch it, and end in any order
+            current = getattr(vars(optimizer).get("step"), "__func__", None)
+            ours, ended, undo_it = getattr(current, "_takt_step", (None, call, undo))
+            if current is not ours or ours is None or ended.region is not None:
+                return
+            undo_it()
     return remove
 
 
@@ -296,39 +317,44 @@ def _first_with_gradient(values):
     return values if getattr(values, "requires_grad", False) else None
 
 
-_original = None  # torch.autograd.backward() when _timed replaced it
-_timed = None
+_timed = None  # replaces torch.autograd.backward()
 _watching = ()  # of each watch, the region, and whether modules are regions in it
 
 
 def _watch_backward(held, has_modules):
     """Times torch.autograd.backward(), which Tensor.backward() calls. Returns a function that stops it."""
-    global _original, _timed, _watching
-    if _timed is None:
-        _original = torch.autograd.backward
-        torch.autograd.backward = _timed = _takt.TimedCall(functools.wraps(_original)(_backward_pass), held)
+    global _timed, _watching
+    if not _watching:
+        original = torch.autograd.backward
+        while isinstance(original, _takt.TimedCall):  # from another tool, which had got it from an earlier watch
+            original = original.__wrapped__.__wrapped__
+        torch.autograd.backward = _timed = _takt.TimedCall(_backward_pass(original), held)
     watching = (held, has_modules)
     _watching += (watching,)
     _timed.region = held
 
     def remove():
-        global _timed, _watching
+        global _watching
         _watching = tuple(each for each in _watching if each is not watching)
         _timed.region = _watching[-1][0] if _watching else None
         # Another tool may have replaced it again, and calls this one.
         if not _watching and torch.autograd.backward is _timed:
-            torch.autograd.backward, _timed = _original, None
+            torch.autograd.backward = _timed.__wrapped__.__wrapped__
     return remove
 
 
-def _backward_pass(*args, **kwargs):
-    if not any(has_modules for _, has_modules in _watching):
-        return _original(*args, **kwargs)
-    here = _thread.here
-    was_in_backward, here.in_backward = here.in_backward, True
-    try:
-        return _original(*args, **kwargs)
-    finally:
-        here.in_backward = was_in_backward
-        if here.module is not None:
-            here.end_module()
+def _backward_pass(original):
+    """Returns torch.autograd.backward() with what `backward_modules` needs."""
+    @functools.wraps(original)
+    def backward(*args, **kwargs):
+        if not any(has_modules for _, has_modules in _watching):
+            return original(*args, **kwargs)
+        here = _thread.here
+        was_in_backward, here.in_backward = here.in_backward, True
+        try:
+            return original(*args, **kwargs)
+        finally:
+            here.in_backward = was_in_backward
+            if here.module is not None:
+                here.end_module()
+    return backward
