@@ -50,8 +50,7 @@ class EventDevice {
     if (status == EventStatus::done && record_on(stream, context_of(start), order, mark, false, status)) {
       return true;
     }
-    if (status == EventStatus::no_context) { return mark_anew(stream, mark, false); }  // a thread without a context
-    return skip_unless_done(status);
+    return mark_as_visitor(stream, mark, false, status);
   }
 
   /// Adds an event to the graph that `stream` is being captured into: each replay records it again, until it is
@@ -222,7 +221,10 @@ class EventDevice {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
     EventStatus status = EventStatus::done;
-    if (TAKT_LIKELY(mark_on(stream, mark, begins, status))) { return true; }
+    return TAKT_LIKELY(mark_on(stream, mark, begins, status)) || mark_as_visitor(stream, mark, begins, status);
+  }
+  /// After a refusal with `status`: tries again in the stream's context if the thread has none.
+  bool mark_as_visitor(Stream stream, Mark& mark, bool begins, EventStatus status) noexcept {
     if (status == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
       const bool is_marked = mark_on(stream, mark, begins, status);
       Api::leave();
