@@ -89,8 +89,7 @@ Open* add(Region& region) {
 }
 
 /// Starts a region that `finish` ends.
-Open start(const Region& region) {
-  Open open{};
+void start(const Region& region, Open& open) {
   switch (region.start) {
     case Start::plain:
       open.region = takt_begin(region.key);
@@ -108,7 +107,6 @@ Open start(const Region& region) {
       open.begin_ns = now_ns();
       break;
   }
-  return open;
 }
 
 void finish(const Region& region, Open& open) {
@@ -123,7 +121,7 @@ bool begin(Region& region) {
   Open* const open = region.count == 0 ? &region.first : add(region);
   if (open == nullptr) { return false; }
   if (open == &region.first) { region.count = 1; }
-  *open = start(region);
+  start(region, *open);
   open->thread = pthread_self();
   return true;
 }
@@ -147,11 +145,6 @@ void end(Region& region) {
   } else {
     drop(region, open);
   }
-}
-
-template <class Function>
-void* slot(Function function) {
-  return reinterpret_cast<void*>(function);
 }
 
 /// Returns the key of a name or of a Region; nullptr with an error set.
@@ -414,7 +407,7 @@ PyGetSetDef region_members[] = {{"name", region_name, nullptr, "Name.", nullptr}
                                 {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 /// takt._takt.TimedCall: a function, and the region around its calls. For takt.torch.watch(): after a training step, when
-/// the caches are cold, `with` in a Python function costs several times as much (tests/python/region_bench.py).
+/// the caches are cold, `with` in a Python function costs more than twice as much (tests/python/region_bench.py).
 struct TimedCall {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
@@ -460,7 +453,8 @@ PyObject* timed_call(PyObject* self, PyObject* const* arguments, std::size_t cou
   }
   PyObject* const region = region_of(call);
   if (region == nullptr) { return nullptr; }
-  Open open = start(*as_region(region));
+  Open open;
+  start(*as_region(region), open);
   PyObject* const result = call_function(call, arguments, count, keywords);
   finish(*as_region(region), open);
   Py_DECREF(region);
@@ -532,6 +526,11 @@ PyMemberDef timed_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(TimedCall, function), READONLY, nullptr},
     {"region", T_OBJECT, offsetof(TimedCall, region), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
+
+template <class Function>
+void* slot(Function function) {
+  return reinterpret_cast<void*>(function);
+}
 
 PyObject* metric(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   if (keywords != nullptr && PyTuple_Size(keywords) == 1 && count == 2 &&

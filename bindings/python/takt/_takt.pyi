@@ -37,7 +37,7 @@ class TimedCall:
 
     region: Region | Callable[[], Region] | None
     """None: calls are not timed."""
-    def __init__(self, function: Any, region: Region | Callable[[], Region], method: str = ..., /) -> None:
+    def __init__(self, function: Any, region: Region | Callable[[], Region] | None, method: str = ..., /) -> None:
         """method: calls the function's attribute of this name, looked up at each call."""
     def __call__(self, *arguments: Any, **keywords: Any) -> Any: ...
 

@@ -217,7 +217,7 @@ def _time_calls(module, held):
 
     def is_over(cls):
         ended = vars(cls).get("__call__")
-        # torch.nn.utils.parametrize adds attributes, which are needed further.
+        # torch.nn.utils.parametrize may have added attributes, which the module still needs.
         return (isinstance(ended, _takt.TimedCall) and ended.region is None and
                 all(name.startswith("__") or name == "_takt_own" for name in vars(cls)))
 
@@ -250,10 +250,10 @@ def _watch_optimizer(optimizer, held):
         call.region = None
         while True:  # several may watch it, and end in any order
             current = getattr(vars(optimizer).get("step"), "__func__", None)
-            ours, ended, undo_it = getattr(current, "_takt_step", (None, call, undo))
-            if current is not ours or ours is None or ended.region is not None:
+            ours, its_call, its_undo = getattr(current, "_takt_step", (None, None, None))  # wrappers copy the attribute
+            if ours is None or ours is not current or its_call.region is not None:
                 return
-            undo_it()
+            its_undo()
     return remove
 
 
@@ -328,7 +328,7 @@ def _watch_backward(held, has_modules):
         original = torch.autograd.backward
         while isinstance(original, _takt.TimedCall):  # from another tool, which had got it from an earlier watch
             original = original.__wrapped__.__wrapped__
-        torch.autograd.backward = _timed = _takt.TimedCall(_backward_pass(original), held)
+        torch.autograd.backward = _timed = _takt.TimedCall(_backward_pass(original), None)
     watching = (held, has_modules)
     _watching += (watching,)
     _timed.region = held
